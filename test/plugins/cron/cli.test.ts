@@ -1,14 +1,12 @@
 /** `svc cron ...` against a gateway with fixed responses, and its output. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { GatewayError, matches, type ResultOf } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
+import type { GatewayClient } from "@svc/sdk/client";
 import { cron, type CronJob, type CronRunEntry } from "@svc/sdk/cron";
+import { runCommand } from "@svc/sdk/testing";
 import commands from "../../../plugins/cron/cli.ts";
 import { jobLines, listLines, ranLines, runsLines, scheduleText, statusLines } from "../../../plugins/cron/cli/text.ts";
-import { root } from "../../checkout.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");
 const here = { now: NOW, zone: "UTC" };
@@ -37,6 +35,8 @@ const entry: CronRunEntry = {
   record: "ran",
   manual: true,
 };
+/** What commander fills in for `--no-` options. */
+const FILLED = { deliver: true, failureAlert: true };
 const status = { enabled: true, storePath: "/s/cron", jobs: 1, nextWakeAtMs: NOW + 300_000 };
 
 describe("the output of svc cron", () => {
@@ -118,38 +118,32 @@ describe("the output of svc cron", () => {
   });
 
   const plain = { ts: NOW, jobId: job.id, action: "finished" as const };
+  const undelivered = { status: "ok", deliveryStatus: "not-delivered", deliveryError: "gone", summary: "s" } as const;
+  const hours = { dueAtMs: NOW - 7_200_000, throughAtMs: NOW - 60_000, slots: 12 };
   const records: [what: string, entry: CronRunEntry, line: string][] = [
-    ["a run", entry, "Tue 2030-01-01 12:00 UTC  ran: ok, by hand  1s  all well"],
-    [
-      "a run of an older record",
-      { ...plain, status: "error", error: "a\nb" },
-      "Tue 2030-01-01 12:00 UTC  ran: error  -  a b",
-    ],
-    [
-      "a run that did not deliver",
-      { ...plain, status: "ok", deliveryStatus: "not-delivered", deliveryError: "gone", summary: "s" },
-      "Tue 2030-01-01 12:00 UTC  ran: ok  -  not delivered: gone; s",
-    ],
+    ["a run", entry, "12:00 UTC  ran: ok, by hand  1s  all well"],
+    ["a run of an older record", { ...plain, status: "error", error: "a\nb" }, "12:00 UTC  ran: error  -  a b"],
+    ["a run that did not deliver", { ...plain, ...undelivered }, "12:00 UTC  ran: ok  -  not delivered: gone; s"],
     [
       "a run that had nothing to do",
       { ...plain, record: "ran", status: "skipped", error: "empty" },
-      "Tue 2030-01-01 12:00 UTC  skipped  -  empty",
+      "12:00 UTC  skipped  -  empty",
     ],
     [
       "a time that was skipped",
       { ...plain, dueAtMs: NOW - 60_000, record: "skipped", reason: "it still ran" },
-      "Tue 2030-01-01 11:59 UTC  skipped (it still ran)  -",
+      "11:59 UTC  skipped (it still ran)  -",
     ],
     [
       "times that were missed",
-      { ...plain, dueAtMs: NOW - 7_200_000, throughAtMs: NOW - 60_000, slots: 12, record: "missed", reason: "down" },
-      "Tue 2030-01-01 10:00 UTC  missed (down), 12 times until Tue 2030-01-01 11:59 UTC  -",
+      { ...plain, ...hours, record: "missed", reason: "down" },
+      "10:00 UTC  missed (down), 12 times until Tue 2030-01-01 11:59 UTC  -",
     ],
   ];
   for (const [what, one, line] of records) {
     it(`shows ${what}`, () => {
       const [, shown] = runsLines({ entries: [one], total: 1, ...page }, false, here);
-      assert.equal(shown?.replace(/ {2,}/g, "  "), line);
+      assert.equal(shown?.replace(/ {2,}/g, "  "), `Tue 2030-01-01 ${line}`);
     });
   }
 
@@ -167,81 +161,34 @@ describe("the output of svc cron", () => {
   });
 
   it("shows how a run ended", () => {
-    assert.deepEqual(ranLines(job, { ok: true, ran: true }, entry), ["Report ran: ok after 1s", "  all well"]);
-    assert.deepEqual(ranLines(job, { ok: true, ran: true }, undefined), [
-      "Report ran",
-      `Next: svc cron runs ${job.id}`,
-    ]);
-    assert.match(
-      ranLines(job, { ok: true, ran: false, reason: "already-running" }, undefined).join("\n"),
-      /is already running\nNext: svc cron runs/,
-    );
-    assert.match(
-      ranLines(job, { ok: true, ran: false, reason: "not-due" }, undefined).join("\n"),
-      /not due\nNext: svc cron run /,
-    );
+    const ended = (result: Parameters<typeof ranLines>[1]) => ranLines(job, result, undefined).join("\n");
+    assert.equal(ended({ ok: true, ran: true }), `Report ran\nNext: svc cron runs ${job.id}`);
+    assert.match(ended({ ok: true, ran: false, reason: "already-running" }), /is already running\nNext: svc cron runs/);
+    assert.match(ended({ ok: true, ran: false, reason: "not-due" }), /not due\nNext: svc cron run /);
   });
 });
 
-/** Runs a command against a gateway with these responses; an `Error` is a refusal, a function creates the response. */
+/** Runs a command against a gateway with these responses. Its params fit the schemas of the methods. */
 async function run(
   verb: string,
-  args: string[],
-  given: Record<string, unknown>,
-  options: Record<string, unknown> = {},
+  args: string[] = [],
+  given: Record<string, unknown> = {},
+  { json = false, ...options }: Record<string, unknown> & { json?: boolean } = {},
 ) {
-  const printed: unknown[] = [];
-  const calls: [method: string, params: unknown, options: unknown][] = [];
-  const answers: Record<string, unknown> = {
-    "cron.list": { jobs: [job], total: 1, ...page },
-    "cron.status": status,
-    ...given,
-  };
-  const { json = false, ...flags } = options;
-  const scopes: unknown[] = [];
-  const client = {
-    async call(method: { name: string; params: never }, params: unknown, patience?: unknown) {
-      calls.push([method.name, params, patience]);
-      assert.ok(matches(method.params, params), `${method.name} ${JSON.stringify(params)}`);
-      const answer = answers[method.name];
-      const value: unknown = typeof answer === "function" ? (answer as (params: unknown) => unknown)(params) : answer;
-      if (value instanceof Error) throw value;
-      return value;
-    },
-    close: async () => undefined,
-  };
-  const context = {
-    args,
-    options: { deliver: true, failureAlert: true, ...flags },
-    json,
-    async connect(wanted: { scopes: unknown }) {
-      scopes.push(wanted.scopes);
-      return client;
-    },
-    print: (value: unknown) => void printed.push(value),
-    note: () => undefined,
-  } as unknown as CommandContext; // only the parts that the commands use
-  const command = commands.find(({ name }) => name === `cron ${verb}`) ?? assert.fail(verb);
-  const [code, message] = await command.run(context).then(
-    (exit) => [exit ?? 0, ""] as const,
-    (thrown: Error) => [1, thrown.message] as const,
-  );
-  return { printed, text: printed.join("\n"), code, message, calls, scopes };
+  const answers = { "cron.list": { jobs: [job], total: 1, ...page }, "cron.status": status, ...given };
+  const ran = await runCommand(commands, `cron ${verb}`, { args, json, answers, options: { ...FILLED, ...options } });
+  for (const [name, params] of ran.asked) {
+    const method = Object.values(cron).find((one) => one.name === name) ?? assert.fail(name);
+    assert.ok(matches(method.params, params), `${name} ${JSON.stringify(params)}`);
+  }
+  return ran;
 }
 
 describe("svc cron", () => {
-  it("has the commands that its package lists", () => {
-    const verbs = commands.map(({ name, summary }) => ({ name, summary }));
-    const manifest = JSON.parse(readFileSync(join(root, "plugins/cron/package.json"), "utf8")) as {
-      svc: { commands: object[] };
-    };
-    assert.deepEqual(verbs, manifest.svc.commands);
-  });
-
   it("lists enabled jobs, or all", async () => {
-    assert.deepEqual((await run("list", [], {})).calls, [["cron.list", { enabled: "enabled" }, undefined]]);
+    assert.deepEqual((await run("list")).asked, [["cron.list", { enabled: "enabled" }]]);
     const all = await run("list", [], {}, { all: true, search: "x", limit: "5", offset: "2", json: true });
-    assert.deepEqual(all.calls, [["cron.list", { enabled: "all", limit: 5, offset: 2, query: "x" }, undefined]]);
+    assert.deepEqual(all.asked, [["cron.list", { enabled: "all", limit: 5, offset: 2, query: "x" }]]);
     assert.deepEqual(all.printed, [{ jobs: [job], total: 1, ...page }]);
     assert.match((await run("list", [], {}, { limit: "201" })).message, /--limit takes a whole number from 1 to 200/);
   });
@@ -249,73 +196,61 @@ describe("svc cron", () => {
   it("adds a job, and warns when the scheduler is off", async () => {
     const options = { every: "1h", message: "look" };
     const added = await run("add", [], { "cron.add": job, "cron.status": { ...status, enabled: false } }, options);
-    assert.deepEqual(added.calls[0], [
+    assert.deepEqual(added.asked[0], [
       "cron.add",
       { schedule: { kind: "every", everyMs: 3_600_000 }, payload: { kind: "agentTurn", message: "look" } },
-      undefined,
     ]);
     assert.match(added.text, /^added Report .*\n(?:.*\n)*jobs do not run: the scheduler is off/);
     const refusal = new GatewayError("UNAVAILABLE", "Error: no such zone");
-    assert.match(
-      (await run("add", [], { "cron.add": refusal }, options)).message,
-      /^Error: no such zone\nNext: .*svc cron add --help$/,
-    );
+    const refused = await run("add", [], { "cron.add": refusal }, options);
+    assert.match(refused.message, /^Error: no such zone\nNext: .*svc cron add --help$/);
   });
 
-  it("changes the named job", async () => {
-    const edited = await run("edit", ["report"], { "cron.update": job }, { name: "x", json: true });
-    assert.deepEqual(edited.calls[1], ["cron.update", { id: job.id, patch: { name: "x" } }, undefined]);
-    assert.deepEqual(edited.printed, [job]);
-    for (const [verb, enabled] of [
-      ["enable", true],
-      ["disable", false],
-    ] as const) {
-      const { calls, text } = await run(verb, ["4f1c"], { "cron.update": { ...job, enabled } });
-      assert.deepEqual(calls[1], ["cron.update", { id: job.id, patch: { enabled } }, undefined]);
-      assert.match(text, /^(?:en|dis)abled Report/);
-    }
-    assert.match(
-      (await run("edit", ["nobody"], {}, { name: "x" })).message,
-      /no job "nobody"\nNext: svc cron list --all/,
-    );
-  });
+  for (const [verb, options, patch, said] of [
+    ["edit", { name: "x" }, { name: "x" }, "changed x"],
+    ["enable", {}, { enabled: true }, "enabled Report"],
+    ["disable", {}, { enabled: false }, "disabled Report"],
+  ] as const) {
+    it(`${verb}s the named job`, async () => {
+      const { asked, text } = await run(verb, ["report"], { "cron.update": { ...job, ...patch } }, options);
+      assert.deepEqual(asked[1], ["cron.update", { id: job.id, patch }]);
+      assert.ok(text.startsWith(said), text);
+      const unknown = await run(verb, ["nobody"], {}, options);
+      assert.match(unknown.message, /no job "nobody"\nNext: svc cron list --all/);
+    });
+  }
 
   it("searches for the job on every page", async () => {
     const pages = ({ offset = 0 }: { offset?: number }) =>
       offset === 0 ? { jobs: [], total: 201, ...page, nextOffset: 200 } : { jobs: [job], total: 201, ...page };
     const removed = await run("rm", ["report"], { "cron.list": pages, "cron.remove": { ok: true, removed: true } });
     assert.deepEqual(
-      removed.calls.map(([method]) => method),
+      removed.asked.map(([method]) => method),
       ["cron.list", "cron.list", "cron.remove"],
     );
     assert.equal(removed.text, `removed Report (${job.id})`);
+    assert.deepEqual(removed.scopes, ["operator.read", "operator.admin"]);
+    const gone = await run("rm", ["report"], { "cron.remove": { ok: true, removed: false } });
+    assert.equal(gone.text, "Report does not exist any more");
   });
 
-  it("waits for a run without a limit, and prints how it ended", async () => {
-    let ran = false;
-    const runs = () => ({ entries: ran ? [{ ...entry, ts: NOW + 5 }, entry] : [entry], total: 1, ...page });
-    const ending = (result: object) => ({ "cron.runs": runs, "cron.run": () => ((ran = true), result) });
-    const done = await run("run", ["Report"], ending({ ok: true, ran: true }));
-    assert.deepEqual(
-      done.calls.find(([method]) => method === "cron.run"),
-      ["cron.run", { id: job.id, mode: "force" }, { timeoutMs: 0 }],
-    );
-    assert.equal(done.text, "Report ran: ok after 1s\n  all well");
-    assert.equal(done.code, 0);
-    const due = await run("run", ["Report"], ending({ ok: true, ran: false, reason: "not-due" }), { due: true });
-    assert.deepEqual(due.calls.find(([method]) => method === "cron.run")?.[1], { id: job.id, mode: "due" });
-    assert.equal(due.code, 1);
-  });
-
-  it("exits with 1 when the run failed", async () => {
-    const entries: CronRunEntry[] = [];
-    const fail = () => (entries.push({ ...entry, status: "error", error: "no route" }), { ok: true, ran: true });
-    const failed = await run("run", ["Report"], {
-      "cron.runs": () => ({ entries: [...entries], total: 1, ...page }),
-      "cron.run": fail,
+  it("prints how a run ended, and exits with 1 unless it ran well", async () => {
+    const ending = async (result: object, last: Partial<CronRunEntry>, options = {}) => {
+      const entries: CronRunEntry[] = [entry];
+      const finish = () => (entries.unshift({ ...entry, ts: NOW + 5, ...last }), result);
+      const runs = () => ({ entries: [...entries], total: 1, ...page });
+      const { asked, text, code } = await run("run", ["Report"], { "cron.runs": runs, "cron.run": finish }, options);
+      return { mode: asked.find(([method]) => method === "cron.run")?.[1], text, code };
+    };
+    assert.deepEqual(await ending({ ok: true, ran: true }, {}), {
+      mode: { id: job.id, mode: "force" },
+      text: "Report ran: ok after 1s\n  all well",
+      code: 0,
     });
-    assert.match(failed.text, /^Report ran: error after 1s\n {2}no route; all well$/);
-    assert.equal(failed.code, 1);
+    const failed = await ending({ ok: true, ran: true }, { status: "error", error: "no route" });
+    assert.deepEqual([failed.text, failed.code], ["Report ran: error after 1s\n  no route; all well", 1]);
+    const due = await ending({ ok: true, ran: false, reason: "not-due" }, {}, { due: true });
+    assert.deepEqual([due.mode, due.code], [{ id: job.id, mode: "due" }, 1]);
     const lost = await run("run", ["Report"], {
       "cron.runs": { entries: [], total: 0, ...page },
       "cron.run": new GatewayError("UNAVAILABLE", "connection lost: 1006"),
@@ -323,33 +258,36 @@ describe("svc cron", () => {
     assert.equal(lost.message, "connection lost: 1006\nNext: svc cron runs Report");
   });
 
+  it("waits for a run without a limit", async () => {
+    const patience: unknown[] = [];
+    const client = {
+      async call({ name }: { name: string }, _params: unknown, options: unknown) {
+        if (name === "cron.run") patience.push(options);
+        return name === "cron.list" ? { jobs: [job], total: 1, ...page } : { ok: true, ran: true, entries: [] };
+      },
+      close: async () => undefined,
+    } as unknown as GatewayClient; // only the parts that the command uses
+    await runCommand(commands, "cron run", { args: ["Report"], connect: async () => client });
+    assert.deepEqual(patience, [{ timeoutMs: 0 }]);
+  });
+
   it("shows the runs of all jobs, of one job, and of a removed job", async () => {
     const given = { "cron.runs": { entries: [entry], total: 1, ...page } };
-    assert.deepEqual((await run("runs", [], given, { status: "error" })).calls, [
-      ["cron.runs", { scope: "all", status: "error" }, undefined],
+    assert.deepEqual((await run("runs", [], given, { status: "error" })).asked, [
+      ["cron.runs", { scope: "all", status: "error" }],
     ]);
-    assert.deepEqual((await run("runs", ["rep"], given, { limit: "3" })).calls[1]?.[1], { id: job.id, limit: 3 });
+    assert.deepEqual((await run("runs", ["rep"], given, { limit: "3" })).asked[1]?.[1], { id: job.id, limit: 3 });
     const gone = "00000000-0000-4000-8000-00000000000a";
-    assert.deepEqual((await run("runs", [gone], given)).calls[1]?.[1], { id: gone });
+    assert.deepEqual((await run("runs", [gone], given)).asked[1]?.[1], { id: gone });
     assert.match((await run("runs", ["nobody"], given)).message, /no job "nobody"/);
     assert.match((await run("runs", [], given, { status: "fine" })).message, /--status takes ok, error, skipped/);
   });
 
-  it("cancels runs", async () => {
-    assert.equal(
-      (await run("cancel", ["report"], { "cron.cancel": { ok: true, cancelled: 2 } })).text,
-      "cancelled runs of Report: 2",
-    );
-    assert.equal(
-      (await run("cancel", ["report"], { "cron.cancel": { ok: true, cancelled: 0 } })).text,
-      "Report has no current or waiting run",
-    );
-  });
-
-  it("requests only the scopes it needs", async () => {
-    assert.deepEqual((await run("status", [], {})).scopes, [["operator.read"]]);
-    assert.deepEqual((await run("rm", ["report"], { "cron.remove": { ok: true, removed: false } })).scopes, [
-      ["operator.read", "operator.admin"],
-    ]);
+  it("cancels runs, and needs only the scope to read for the status", async () => {
+    const cancel = async (cancelled: number) =>
+      (await run("cancel", ["report"], { "cron.cancel": { ok: true, cancelled } })).text;
+    assert.equal(await cancel(2), "cancelled runs of Report: 2");
+    assert.equal(await cancel(0), "Report has no current or waiting run");
+    assert.deepEqual((await run("status")).scopes, ["operator.read"]);
   });
 });

@@ -102,18 +102,17 @@ describe("memory_get", () => {
     assert.ok(shown.endsWith(`${line}\n[lines 1 to ${MAX_TEXT_CHARS / 1_000} of 60]`));
   });
 
-  const refusals: [what: string, params: object, code: string, message: RegExp][] = [
-    ["another file of the workspace", { path: "AGENTS.md" }, "INVALID_REQUEST", /not a memory file/],
-    ["a way out", { path: "memory/../../x.md" }, "INVALID_REQUEST", /not a memory file/],
-    ["a file that is not there", { path: "memory/b.md" }, "NOT_FOUND", /find files with memory_search/],
-    ["a line after the last", { path: "memory/a.md", from: 9 }, "INVALID_REQUEST", /has 4 lines/],
-  ];
-  for (const [what, params, code, message] of refusals) {
-    it(`refuses ${what}`, async (t) => {
-      const { workspace } = await scene(t, { "memory/a.md": text, "AGENTS.md": "no" });
+  it("refuses what is not a memory file, and a line after the last", async (t) => {
+    const { workspace } = await scene(t, { "memory/a.md": text, "AGENTS.md": "no" });
+    const refusals: [params: object, code: string, message: RegExp][] = [
+      [{ path: "AGENTS.md" }, "INVALID_REQUEST", /not a memory file/],
+      [{ path: "memory/../../x.md" }, "INVALID_REQUEST", /not a memory file/],
+      [{ path: "memory/b.md" }, "NOT_FOUND", /find files with memory_search/],
+      [{ path: "memory/a.md", from: 9 }, "INVALID_REQUEST", /has 4 lines/],
+    ];
+    for (const [params, code, message] of refusals)
       await assert.rejects(get(t, workspace, { ...params }), { code, message });
-    });
-  }
+  });
 });
 
 describe("both", () => {

@@ -206,35 +206,6 @@ describe("canaries", { timeout: 180_000 }, () => {
     );
     assert.deepEqual(leaks, []);
   });
-
-  it("only come out of secrets.resolve, to admins", async (t) => {
-    const place = await vaults(t);
-    const stateDir = await directory(t);
-    const apiKey = { source: "file", id: FILE_ID };
-    const file = {
-      secrets: { providers: { default: { source: "file", path: place.file } } },
-      models: { providers: { acme: { baseUrl: "http://127.0.0.1:9/v1", apiKey, models: [] } } },
-    };
-    await writeFile(join(stateDir, "svc.json"), JSON.stringify(file), { mode: 0o600 });
-    const gateway = await startGatewayProcess(stateDir, {}, { logLevel: "debug" });
-    t.after(() => gateway.kill());
-    const client = await gateway.connect();
-    const { assignments } = await client.call(secrets.resolve, {
-      commandName: "x",
-      targetIds: ["models.providers.*.apiKey"],
-    });
-    assert.deepEqual(
-      assignments.map(({ value }) => value),
-      [CANARIES.file],
-    );
-    await client.close();
-    await gateway.kill("SIGTERM");
-    const sinks = [["log", gateway.log()] as const, ...(await filesBeside(stateDir))];
-    assert.deepEqual(
-      sinks.filter(([, text]) => text.includes(CANARIES.file)).map(([sink]) => sink),
-      [],
-    );
-  });
 });
 
 function errorFields(_key: string, value: unknown): unknown {

@@ -14,7 +14,8 @@ const source = createExecSource({ clock: systemClock, env: { PASSED: "p", HELD_B
 
 const print = (value: unknown) => `process.stdout.write(${JSON.stringify(JSON.stringify(value))});`;
 const raw = (text: string) => `process.stdout.write(${JSON.stringify(text)});`;
-const answer = (values: unknown) => print({ protocolVersion: 1, values });
+const empty = { protocolVersion: 1, values: {} };
+const answer = (values: unknown) => print({ ...empty, values });
 const good = answer({ key: CANARY });
 
 async function look(t: TestContext, code: string, ids: readonly string[] = ["key"], settings: object = {}) {
@@ -50,25 +51,24 @@ describe("the protocol of the source exec", { timeout: 120_000 }, () => {
     assert.equal(found.get("a"), `${JSON.stringify(expected)}\n`);
   });
 
-  const answers: [why: string, code: string, settings: object, found: [string, string][]][] = [
-    ["values", answer({ key: CANARY, other: "x" }), {}, [["key", CANARY]]],
-    ["a value that is missing", answer({}), {}, []],
-    ["a value that is empty", answer({ key: "" }), {}, []],
-    ["a value that is no text", answer({ key: 1 }), {}, []],
-    ["an error for an id", print({ protocolVersion: 1, values: {}, errors: { key: { message: CANARY } } }), {}, []],
-    ["plain text where it may", raw(`${CANARY}\n`), { jsonOnly: false }, [["key", CANARY]]],
-    [
-      "JSON of its own where it may",
-      raw(`{"private_key":"${CANARY}"}`),
-      { jsonOnly: false },
-      [["key", `{"private_key":"${CANARY}"}`]],
-    ],
-    ["a number where it may", raw("4711"), { jsonOnly: false }, [["key", "4711"]]],
-    ["nothing where plain text may be", "", { jsonOnly: false }, []],
-    ["the protocol where plain text may be", good, { jsonOnly: false }, [["key", CANARY]]],
+  const plain = { jsonOnly: false };
+  const answers: [why: string, code: string, settings: object, value: string | undefined][] = [
+    ["values", answer({ key: CANARY, other: "x" }), {}, CANARY],
+    ["a value that is missing", answer({}), {}, undefined],
+    ["a value that is empty", answer({ key: "" }), {}, undefined],
+    ["a value that is no text", answer({ key: 1 }), {}, undefined],
+    ["an error for an id", print({ ...empty, errors: { key: { message: CANARY } } }), {}, undefined],
+    ["plain text where it may", raw(`${CANARY}\n`), plain, CANARY],
+    ["JSON of its own where it may", raw(`{"private_key":"${CANARY}"}`), plain, `{"private_key":"${CANARY}"}`],
+    ["a number where it may", raw("4711"), plain, "4711"],
+    ["nothing where plain text may be", "", plain, undefined],
+    ["the protocol where plain text may be", good, plain, CANARY],
   ];
-  for (const [why, code, settings, found] of answers) {
-    it(`accepts ${why}`, async (t) => assert.deepEqual([...(await look(t, code, ["key"], settings))], found));
+  for (const [why, code, settings, value] of answers) {
+    it(`accepts ${why}`, async (t) => {
+      const found = await look(t, code, ["key"], settings);
+      assert.deepEqual([...found], value === undefined ? [] : [["key", value]]);
+    });
   }
 
   it("finds no value of a prototype", async (t) => {
@@ -77,60 +77,26 @@ describe("the protocol of the source exec", { timeout: 120_000 }, () => {
     assert.deepEqual([...(await look(t, own, ["key"]))], []);
   });
 
-  const refusals: [why: string, code: string, settings: object, ids: string[], words: RegExp][] = [
-    ["plain text", raw(CANARY), {}, ["key"], /it must print \{"protocolVersion":1/u],
-    ["broken JSON", raw(`{"protocolVersion":1,"values":{"key":"${CANARY}"`), {}, ["key"], /it must print/u],
-    ["nothing", "", {}, ["key"], /it must print/u],
-    ["a list", raw(`["${CANARY}"]`), {}, ["key"], /it must print/u],
-    ["another version", print({ protocolVersion: 2, values: { key: CANARY } }), {}, ["key"], /"protocolVersion":1/u],
-    ["no values", print({ protocolVersion: 1 }), {}, ["key"], /"values" must be an object/u],
-    [
-      "values that are a list",
-      print({ protocolVersion: 1, values: [CANARY] }),
-      {},
-      ["key"],
-      /"values" must be an object/u,
-    ],
-    ["plain text for two ids", raw(CANARY), { jsonOnly: false }, ["a", "b"], /answers one id only/u],
-    ["bytes that are no text", "process.stdout.write(Buffer.from([255, 254]));", {}, ["key"], /text in UTF-8/u],
-    [
-      "a failure that prints to both outputs",
-      `${good} console.error(${JSON.stringify(CANARY)}); process.exitCode = 3;`,
-      {},
-      ["key"],
-      /exited with code 3; run it by hand/u,
-    ],
-    ["an end by a signal", "process.kill(process.pid, 'SIGTERM');", {}, ["key"], /was ended by SIGTERM/u],
-    [
-      "too much output",
-      raw("x".repeat(2_000)),
-      { maxOutputBytes: 1_999 },
-      ["key"],
-      /printed more than 1999 bytes; raise maxOutputBytes/u,
-    ],
-    [
-      "a program that does not exit",
-      `${good} setInterval(() => {}, 1000);`,
-      { timeoutMs: 400 },
-      ["key"],
-      /took longer than 400 ms and was killed; raise timeoutMs/u,
-    ],
-    [
-      "a silent program",
-      "setInterval(() => {}, 1000);",
-      { noOutputTimeoutMs: 400 },
-      ["key"],
-      /printed nothing for 400 ms and was killed/u,
-    ],
-    [
-      "a pause in the middle",
-      `${good} setInterval(() => {}, 1000);`,
-      { noOutputTimeoutMs: 400 },
-      ["key"],
-      /printed nothing for 400 ms/u,
-    ],
+  const both = `${good} console.error(${JSON.stringify(CANARY)}); process.exitCode = 3;`;
+  const stays = "setInterval(() => {}, 1000);";
+  const silence = { noOutputTimeoutMs: 400 };
+  const refusals: [why: string, code: string, words: RegExp, settings?: object, ids?: string[]][] = [
+    ["plain text", raw(CANARY), /it must print \{"protocolVersion":1/u],
+    ["broken JSON", raw(`{"protocolVersion":1,"values":{"key":"${CANARY}"`), /it must print/u],
+    ["a list", raw(`["${CANARY}"]`), /it must print/u],
+    ["another version", print({ protocolVersion: 2, values: { key: CANARY } }), /"protocolVersion":1/u],
+    ["no values", print({ protocolVersion: 1 }), /"values" must be an object/u],
+    ["values that are a list", print({ ...empty, values: [CANARY] }), /"values" must be an object/u],
+    ["plain text for two ids", raw(CANARY), /answers one id only/u, { jsonOnly: false }, ["a", "b"]],
+    ["bytes that are no text", "process.stdout.write(Buffer.from([255, 254]));", /text in UTF-8/u],
+    ["a failure that prints to both outputs", both, /exited with code 3; run it by hand/u],
+    ["an end by a signal", "process.kill(process.pid, 'SIGTERM');", /was ended by SIGTERM/u],
+    ["too much output", raw("x".repeat(20)), /more than 19 bytes; raise maxOutputBytes/u, { maxOutputBytes: 19 }],
+    ["a program that stays", good + stays, /longer than 400 ms and was killed; raise timeoutMs/u, { timeoutMs: 400 }],
+    ["a silent program", stays, /printed nothing for 400 ms and was killed/u, silence],
+    ["a pause in the middle", good + stays, /printed nothing for 400 ms/u, silence],
   ];
-  for (const [why, code, settings, ids, words] of refusals) {
+  for (const [why, code, words, settings, ids] of refusals) {
     it(`refuses ${why}`, (t) => assert.rejects(look(t, code, ids, settings), because(words)));
   }
 

@@ -51,11 +51,13 @@ async function start(
   const ask = async (model: string) => (await scene.client.call(models.test, { model })).text;
   const states = async () =>
     Object.fromEntries((await scene.client.call(secrets.list, {})).secrets.map(({ path, state }) => [path, state]));
+  /** Waits until every reference has this state. */
+  const settled = (state: string) => until(async () => Object.values(await states()).every((one) => one === state));
   const change = async (patch: object) => {
     const { hash } = await scene.client.call(configMethods.get, {});
     return scene.client.call(configMethods.patch, { raw: JSON.stringify(patch), baseHash: hash });
   };
-  return { ...scene, stateDir, vault, store, ask, states, change };
+  return { ...scene, stateDir, vault, store, ask, states, settled, change };
 }
 
 async function until(check: () => Promise<boolean>): Promise<void> {
@@ -64,8 +66,8 @@ async function until(check: () => Promise<boolean>): Promise<void> {
 
 describe("secrets in a gateway", { timeout: 120_000 }, () => {
   it("are looked up in advance, used for models, and replaced by a reload", async (t) => {
-    const { client, ask, states, store } = await start(t);
-    await until(async () => Object.values(await states()).every((state) => state === "found"));
+    const { client, ask, states, settled, store } = await start(t);
+    await settled("found");
     assert.deepEqual(Object.keys(await states()), [
       "models.providers.acme.apiKey",
       "models.providers.other.accounts.0.apiKey",
@@ -81,14 +83,14 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
   });
 
   it("stay in use when a reload fails; the error names the path and not the secret", async (t) => {
-    const { client, ask, store, states } = await start(t);
-    await until(async () => Object.values(await states()).every((state) => state === "found")); // the lookup of the start
+    const { client, ask, store, settled } = await start(t);
+    await settled("found");
     await store({ key: `${CANARY}-9` });
     await assert.rejects(client.call(secrets.reload, {}), (error: Error & { code: string }) => {
       assert.equal(error.code, "UNAVAILABLE");
       assert.match(
         error.message,
-        /models\.providers\.other\.accounts\.0\.apiKey: the provider "vault" \(file\) has no such secret/u,
+        /^nothing was reloaded, the previous secrets stay in use: models\.providers\.other\.accounts\.0\.apiKey: the provider "vault" \(file\) has no such secret/u,
       );
       assert.doesNotMatch(error.message, /canary|acme|second/u);
       return true;
@@ -100,8 +102,8 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     const section = {
       secrets: { providers: { vault: { source: "file", path: "/nowhere/vault.json" } }, defaults: { file: "vault" } },
     };
-    const { ask, states, gateway, change, vault } = await start(t, section);
-    await until(async () => Object.values(await states()).every((state) => state === "failed"));
+    const { ask, settled, gateway, change, vault } = await start(t, section);
+    await settled("failed");
     assert.ok(gateway.plugins().every(({ state, errors }) => state === "active" && errors === 0));
     await assert.rejects(ask("m"), {
       code: "UNAVAILABLE",
@@ -111,7 +113,7 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     assert.equal(await ask("o"), "Bearer plain-key");
     await change({ secrets: { providers: { vault: { path: vault } } } });
     assert.equal(await ask("m"), `Bearer ${CANARY}-1`);
-    await until(async () => Object.values(await states()).every((state) => state === "found"));
+    await settled("found");
   });
 
   it("follow a change of the configuration; an invalid provider is refused before it is written", async (t) => {
@@ -121,12 +123,9 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     const before = await readFile(join(stateDir, "svc.json"), "utf8");
     await assert.rejects(
       change({ secrets: { providers: { vault: { path: "vault.json" } } } }),
-      (error: Error & { details?: unknown }) => {
-        const [issue] = (error.details as { issues: unknown[] }).issues;
-        assert.deepEqual(issue, {
-          path: "secrets.providers.vault",
-          message: "path must be an absolute path, starting with /",
-        });
+      ({ details }: Error & { details?: { issues: unknown[] } }) => {
+        const message = "path must be an absolute path, starting with /";
+        assert.deepEqual(details?.issues[0], { path: "secrets.providers.vault", message });
         return true;
       },
     );
@@ -209,28 +208,17 @@ describe("secrets.resolve", { timeout: 120_000 }, () => {
   it("returns the values of references and plain texts to admins, with their paths", async (t) => {
     const { client } = await start(t);
     const targetIds = ["models.providers.*.apiKey", "models.providers.*.accounts.*.apiKey"];
-    assert.deepEqual(await client.call(secrets.resolve, { commandName: "models test", targetIds }), {
-      ok: true,
-      assignments: [
-        {
-          path: "models.providers.acme.apiKey",
-          pathSegments: ["models", "providers", "acme", "apiKey"],
-          value: `${CANARY}-1`,
-        },
-        {
-          path: "models.providers.other.accounts.0.apiKey",
-          pathSegments: ["models", "providers", "other", "accounts", "0", "apiKey"],
-          value: `${CANARY}-2`,
-        },
-        {
-          path: "models.providers.plain.apiKey",
-          pathSegments: ["models", "providers", "plain", "apiKey"],
-          value: "plain-key",
-        },
-      ],
-      diagnostics: [],
-      inactiveRefPaths: [],
-    });
+    const { assignments, ...rest } = await client.call(secrets.resolve, { commandName: "models test", targetIds });
+    assert.deepEqual(rest, { ok: true, diagnostics: [], inactiveRefPaths: [] });
+    const found = [
+      ["models.providers.acme.apiKey", `${CANARY}-1`],
+      ["models.providers.other.accounts.0.apiKey", `${CANARY}-2`],
+      ["models.providers.plain.apiKey", "plain-key"],
+    ] as const;
+    assert.deepEqual(
+      assignments,
+      found.map(([path, value]) => ({ path, pathSegments: path.split("."), value })),
+    );
     const none = await client.call(secrets.resolve, { commandName: "x", targetIds: [] });
     assert.deepEqual(none, { ok: true, assignments: [], diagnostics: [], inactiveRefPaths: [] });
     const unset = await client.call(secrets.resolve, { commandName: "x", targetIds: ["gateway.auth.password"] });
@@ -246,51 +234,28 @@ describe("secrets.resolve", { timeout: 120_000 }, () => {
     });
   });
 
-  const COMMAND = "invalid secrets.resolve params: commandName";
-  const TARGETS = "invalid secrets.resolve params: targetIds";
+  const unknown = (id: string) => `unknown target id "${id}"`;
+  const withTargets = (...targetIds: unknown[]) => ({ commandName: "x", targetIds });
   const rows: [why: string, params: unknown, message: string][] = [
-    ["no params", undefined, COMMAND],
-    ["nothing", {}, COMMAND],
-    ["no name", { targetIds: [] }, COMMAND],
-    ["an empty name", { commandName: "", targetIds: [] }, COMMAND],
-    ["a blank name", { commandName: " \t ", targetIds: [] }, COMMAND],
-    ["a name that is no text", { commandName: 1, targetIds: [] }, COMMAND],
-    ["both wrong", { commandName: "", targetIds: 1 }, COMMAND],
-    ["no targets", { commandName: "x" }, TARGETS],
-    ["targets that are no list", { commandName: "x", targetIds: "a" }, TARGETS],
-    ["an empty target", { commandName: "x", targetIds: [""] }, TARGETS],
-    ["a target that is no text", { commandName: "x", targetIds: [1] }, TARGETS],
-    ["a further key", { commandName: "x", targetIds: [], extra: 1 }, TARGETS],
-    [
-      "an unknown target",
-      { commandName: "x", targetIds: ["models.providers.*.apiKey", "a.b"] },
-      'invalid secrets.resolve params: unknown target id "a.b"',
-    ],
-    [
-      "a key that is no secret",
-      { commandName: "x", targetIds: ["gateway.port"] },
-      'invalid secrets.resolve params: unknown target id "gateway.port"',
-    ],
-    [
-      "a path in the place of a pattern",
-      { commandName: "x", targetIds: ["models.providers.acme.apiKey"] },
-      'invalid secrets.resolve params: unknown target id "models.providers.acme.apiKey"',
-    ],
-    [
-      "part of a reference",
-      { commandName: "x", targetIds: ["models.providers.*.apiKey.id"] },
-      'invalid secrets.resolve params: unknown target id "models.providers.*.apiKey.id"',
-    ],
-    [
-      "a target that steers a terminal",
-      { commandName: "x", targetIds: ["\u001b[2J"] },
-      'invalid secrets.resolve params: unknown target id "\\u001b[2J"',
-    ],
+    ["no params", undefined, "commandName"],
+    ["no name", { targetIds: [] }, "commandName"],
+    ["a blank name", { commandName: " \t ", targetIds: [] }, "commandName"],
+    ["both wrong", { commandName: "", targetIds: 1 }, "commandName"],
+    ["no targets", { commandName: "x" }, "targetIds"],
+    ["an empty target", withTargets(""), "targetIds"],
+    ["a further key", { ...withTargets(), extra: 1 }, "targetIds"],
+    ["an unknown target", withTargets("models.providers.*.apiKey", "a.b"), unknown("a.b")],
+    ["a key that is no secret", withTargets("gateway.port"), unknown("gateway.port")],
+    ["a path for a pattern", withTargets("models.providers.acme.apiKey"), unknown("models.providers.acme.apiKey")],
+    ["part of a reference", withTargets("models.providers.*.apiKey.id"), unknown("models.providers.*.apiKey.id")],
+    ["a target that steers a terminal", withTargets("\u001b[2J"), unknown("\\u001b[2J")],
   ];
   it("refuses invalid params naming only the field", async (t) => {
     const { client } = await start(t);
-    for (const [why, params, message] of rows)
-      await assert.rejects(client.request("secrets.resolve", params), { code: "INVALID_REQUEST", message }, why);
+    for (const [why, params, what] of rows) {
+      const refusal = { code: "INVALID_REQUEST", message: `invalid secrets.resolve params: ${what}` };
+      await assert.rejects(client.request("secrets.resolve", params), refusal, why);
+    }
   });
 
   it("and the other methods are for admins only", async (t) => {

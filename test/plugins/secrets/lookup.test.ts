@@ -38,44 +38,24 @@ describe("the provider of a reference", () => {
     vault: simpleSource(),
   };
 
+  const env = (provider?: string) => ({ source: "env", id: "ACME", ...(provider ? { provider } : {}) });
+  const vault = (provider?: string, id = "x") => ({ source: "vault", id, ...(provider ? { provider } : {}) });
+  const listing = { source: "env", allowlist: [] };
+  const relative = { providers: { f: { source: "file", path: "a" } } };
+  const noEntry = (name: string, source: string) =>
+    new RegExp(`^failed: there is no secrets\\.providers\\.${name}; add it with source "${source}"`, "u");
   const rows: [why: string, ref: SecretRef, section: object, expected: string | RegExp][] = [
-    ["env needs no entry", { source: "env", id: "ACME" }, {}, "acme"],
-    ["env needs no entry for the default provider", { source: "env", provider: "default", id: "ACME" }, {}, "acme"],
-    [
-      "env needs no entry for another default provider",
-      { source: "env", provider: "e", id: "ACME" },
-      { defaults: { env: "e" } },
-      "acme",
-    ],
-    [
-      "any other provider of env needs an entry",
-      { source: "env", provider: "e", id: "ACME" },
-      {},
-      /^failed: there is no secrets\.providers\.e; add it with source "env"/u,
-    ],
-    [
-      "the default provider may be configured",
-      { source: "env", id: "ACME" },
-      { providers: { default: { source: "env", allowlist: [] } } },
-      /^failed: .*allowlist/u,
-    ],
-    [
-      "a renamed default is used",
-      { source: "env", id: "ACME" },
-      { providers: { e: { source: "env", allowlist: [] } }, defaults: { env: "e" } },
-      /allowlist/u,
-    ],
-    [
-      "file needs an entry",
-      { source: "file", id: "/a" },
-      {},
-      /^failed: there is no secrets\.providers\.default; add it with source "file"/u,
-    ],
-    ["a source of a plugin without required settings needs no entry", { source: "vault", id: "x" }, {}, "x-value"],
-    ["a named provider is used", { source: "vault", provider: "keys", id: "x" }, { providers }, "x-value"],
+    ["env needs no entry", env(), {}, "acme"],
+    ["env needs no entry for another default provider", env("e"), { defaults: { env: "e" } }, "acme"],
+    ["any other provider of env needs an entry", env("e"), {}, noEntry("e", "env")],
+    ["the default provider may be configured", env(), { providers: { default: listing } }, /^failed: .*allowlist/u],
+    ["a renamed default is used", env(), { providers: { e: listing }, defaults: { env: "e" } }, /allowlist/u],
+    ["file needs an entry", { source: "file", id: "/a" }, {}, noEntry("default", "file")],
+    ["a source of a plugin without required settings needs no entry", vault(), {}, "x-value"],
+    ["a named provider is used", vault("keys"), { providers }, "x-value"],
     [
       "a provider of another source is refused",
-      { source: "vault", provider: "other", id: "x" },
+      vault("other"),
       { providers },
       /^failed: secrets\.providers\.other has the source "env", the reference says "vault"/u,
     ],
@@ -85,29 +65,19 @@ describe("the provider of a reference", () => {
       {},
       /^failed: no running plugin provides the source "bank"; available: env, file, vault$/u,
     ],
+    ["a key of a prototype is no provider", vault("constructor"), {}, noEntry("constructor", "vault")],
+    ["a member of a prototype is no source", { source: "toString", id: "x" }, {}, /provides the source "toString"/u],
     [
-      "a key of a prototype is no provider",
-      { source: "vault", provider: "constructor", id: "x" },
-      {},
-      /there is no secrets\.providers\.constructor/u,
-    ],
-    [
-      "the name of a prototype's member is no source",
-      { source: "toString", id: "x" },
-      {},
-      /no running plugin provides the source "toString"/u,
-    ],
-    [
-      "a missing secret is reported",
-      { source: "vault", id: "no-x" },
+      "a missing secret",
+      vault(undefined, "no-x"),
       {},
       /^missing: the provider "default" \(vault\) has no such secret/u,
     ],
-    ["an invalid id is reported", { source: "env", id: "acme" }, {}, /^failed: the id must be the name of a variable/u],
+    ["an invalid id", { source: "env", id: "acme" }, {}, /^failed: the id must be the name of a variable/u],
     [
       "invalid settings are reported",
       { source: "file", provider: "f", id: "/a" },
-      { providers: { f: { source: "file", path: "a" } } },
+      relative,
       /^failed: secrets\.providers\.f\.path: must be an absolute path/u,
     ],
   ];
@@ -121,16 +91,8 @@ describe("the provider of a reference", () => {
 
   it("gets the settings of its entry, without the source", async () => {
     const seen: unknown[] = [];
-    const vault = simpleSource({
-      resolve: (provider) => {
-        seen.push(provider);
-        return Promise.resolve(new Map());
-      },
-    });
-    await setup({ providers }, { vault }).look(
-      { source: "vault", provider: "keys", id: "x" },
-      { source: "vault", id: "y" },
-    );
+    const noted = simpleSource({ resolve: async (provider) => (seen.push(provider), new Map()) });
+    await setup({ providers }, { vault: noted }).look(vault("keys"), vault());
     assert.deepEqual(seen, [
       { name: "keys", settings: { a: 1 } },
       { name: "default", settings: {} },
@@ -139,6 +101,10 @@ describe("the provider of a reference", () => {
 });
 
 describe("the size of a call", () => {
+  const lateValues = async (ids: readonly string[]) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return new Map(ids.map((id) => [id, "v"]));
+  };
   const refs = (count: number, provider = "a") =>
     Array.from({ length: count }, (_, index) => ({ source: "vault", provider, id: `id${index}` }));
 
@@ -171,9 +137,7 @@ describe("the size of a call", () => {
       async resolve(_provider, ids) {
         assert.equal(++running, 1);
         asked.push(ids.length);
-        await new Promise((resolve) => setImmediate(resolve));
-        running--;
-        return new Map(ids.map((id) => [id, "v"]));
+        return lateValues(ids).finally(() => running--);
       },
     });
     const resolution = { maxRefsPerProvider: 2, maxBatchBytes: 20 };
@@ -184,16 +148,14 @@ describe("the size of a call", () => {
     assert.deepEqual(asked, [2, 1]);
   });
 
-  for (const width of [1, 3, 16]) {
+  for (const width of [1, 3]) {
     it(`calls ${width} of 20 providers at the same time`, async () => {
       let running = 0;
       let most = 0;
       const vault = simpleSource({
         async resolve(_provider, ids) {
           most = Math.max(most, ++running);
-          await new Promise((resolve) => setImmediate(resolve));
-          running--;
-          return new Map(ids.map((id) => [id, "v"]));
+          return lateValues(ids).finally(() => running--);
         },
       });
       const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
@@ -211,33 +173,22 @@ describe("the size of a call", () => {
 
 describe("a source that", () => {
   const ref = (id = "x") => ({ source: "vault", id });
+  const resolving = (answer: unknown) => ({ resolve: () => Promise.resolve(answer as never) });
+  const refusing = (reason: unknown) => ({ resolve: () => Promise.reject(reason) });
+  const throwing = (text: string) => () => assert.fail(text);
+  const noMap = /^failed: the source "vault" did not return a Map$/u;
   const rows: [why: string, change: Partial<SecretSource>, words: RegExp][] = [
-    ["refuses", { resolve: () => Promise.reject(new Error("the vault is closed")) }, /^failed: the vault is closed$/u],
-    ["throws at once", { resolve: () => assert.fail("at once") }, /^failed: at once$/u],
-    ["throws something odd", { resolve: () => Promise.reject({ password: "canary" }) }, /^failed: the source failed$/u],
-    [
-      "speaks to the terminal",
-      { resolve: () => Promise.reject(new Error("a\u001b[31m\nb")) },
-      /^failed: a\\u001b\[31m\\u000ab$/u,
-    ],
-    ["talks too much", { resolve: () => Promise.reject(new Error("x".repeat(10_000))) }, /^failed: x{497}\.\.\.$/u],
-    [
-      "answers nothing",
-      { resolve: () => Promise.resolve(undefined as never) },
-      /^failed: the source "vault" did not return a Map$/u,
-    ],
-    [
-      "answers an object",
-      { resolve: () => Promise.resolve({ x: "canary" } as never) },
-      /^failed: the source "vault" did not return a Map$/u,
-    ],
-    ["finds no text", { resolve: () => Promise.resolve(new Map([["x", 1 as never]])) }, /^missing: /u],
-    [
-      "throws in check",
-      { check: () => assert.fail("canary") },
-      /^failed: the source "vault" failed in check; the log says why$/u,
-    ],
-    ["throws in checkId", { checkId: () => assert.fail("canary") }, /^failed: the source "vault" failed in checkId/u],
+    ["refuses", refusing(new Error("the vault is closed")), /^failed: the vault is closed$/u],
+    ["throws at once", { resolve: throwing("at once") }, /^failed: at once$/u],
+    ["throws something odd", refusing({ password: "canary" }), /^failed: the source failed$/u],
+    ["speaks to the terminal", refusing(new Error("a\u001b[31m\nb")), /^failed: a\\u001b\[31m\\u000ab$/u],
+    ["talks too much", refusing(new Error("x".repeat(10_000))), /^failed: x{497}\.\.\.$/u],
+    ["answers nothing", resolving(undefined), noMap],
+    ["answers an object", resolving({ x: "canary" }), noMap],
+    ["finds no text", resolving(new Map([["x", 1]])), /^missing: /u],
+    ["returns another id", resolving(new Map([["y", "v"]])), /^missing/u],
+    ["throws in check", { check: throwing("canary") }, /^failed: .* "vault" failed in check; the log says why$/u],
+    ["throws in checkId", { checkId: throwing("canary") }, /^failed: the source "vault" failed in checkId/u],
     ["refuses the id", { checkId: () => "no such thing" }, /^failed: no such thing$/u],
   ];
   for (const [why, change, words] of rows) {
@@ -274,11 +225,6 @@ describe("a source that", () => {
     const refs = [ref(), { source: "env", id: "A" }].map((one) => named(one, config));
     const states = [...(await lookup(refs)).values()].map(({ state }) => state);
     assert.deepEqual(states, ["failed", "found"]);
-  });
-
-  it("returns ids that were not requested: they are dropped", async () => {
-    const vault = simpleSource({ resolve: () => Promise.resolve(new Map([["y", "v"]])) });
-    assert.match((await setup({}, { vault }).look(ref()))[0] ?? "", /^missing/u);
   });
 
   it("outcomes print no value", async () => {

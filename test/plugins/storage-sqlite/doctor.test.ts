@@ -5,9 +5,9 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
-import type { CommandContext } from "@svc/sdk/cli";
+import { runCommand } from "@svc/sdk/testing";
 import commands from "../../../plugins/storage-sqlite/cli.ts";
-import { askGateway, databaseFindings, stateFindings } from "../../../plugins/storage-sqlite/doctor.ts";
+import { databaseFindings, stateFindings } from "../../../plugins/storage-sqlite/doctor.ts";
 import { GatewayError } from "@svc/sdk";
 import { directory, put } from "../../directory.ts";
 import { home } from "../../host/cli/svc.ts";
@@ -85,17 +85,12 @@ it("finds databases of any name, lost ones, one with a header of zeros, and the 
 });
 
 it("asks a gateway that runs, and reports one that does not answer", async () => {
-  const verb = commands.find(({ name }) => name === "storage doctor") ?? assert.fail();
-  const asked: unknown[] = [];
-  const answering = {
-    request: async (...args: unknown[]) => void asked.push(args.slice(0, 2)),
-    close: async () => undefined,
-  };
-  const context = (connect: () => Promise<unknown>) =>
-    ({ options: { running: true }, connect, json: true, print: (value: unknown) => asked.push(value) }) as never;
-  assert.equal(await verb.run(context(async () => answering)), 0);
-  assert.deepEqual(asked, [["health", { probe: true }], { findings: [] }]);
-  const connect = () => Promise.reject(new GatewayError("UNAVAILABLE", "no answer\nNext: wait"));
-  const [finding] = await askGateway({ connect } as unknown as CommandContext); // the part that is used
-  assert.deepEqual([finding?.severity, finding?.message], ["error", "the health check failed: no answer"]);
+  const check = (health: unknown) =>
+    runCommand(commands, "storage doctor", { options: { running: true }, json: true, answers: { health } });
+  const { asked, printed, code } = await check({});
+  assert.deepEqual([asked, printed, code], [[["health", { probe: true }]], [{ findings: [] }], 0]);
+  const silent = await check(new GatewayError("UNAVAILABLE", "no answer\nNext: wait"));
+  const [{ findings } = { findings: [] }] = silent.printed as { findings: { severity: string; message: string }[] }[];
+  const told = findings.map(({ severity, message }) => [severity, message]);
+  assert.deepEqual(told, [["error", "the health check failed: no answer"]]);
 });

@@ -8,7 +8,6 @@ const sqliteError = (message: string, errcode?: number) =>
 describe("what a caller is told about an error of SQLite", () => {
   const rows: [why: string, error: Error, code: string, retryAfterMs: number | undefined][] = [
     ["a unique constraint", sqliteError("UNIQUE constraint failed: t.a", 2067), "CONFLICT", undefined],
-    ["a primary key", sqliteError("UNIQUE constraint failed: t.id", 1555), "CONFLICT", undefined],
     ["a foreign key", sqliteError("FOREIGN KEY constraint failed", 787), "CONFLICT", undefined],
     ["a unique constraint without its code", sqliteError("UNIQUE constraint failed: t.a"), "CONFLICT", undefined],
     ["a full disk", sqliteError("database or disk is full", 13), "UNAVAILABLE", 1_000],

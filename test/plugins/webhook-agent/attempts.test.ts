@@ -5,28 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
-import type { WebhookJob } from "@svc/sdk/webhooks";
 import { Attempts } from "../../../plugins/webhook-agent/attempts.ts";
-import { hookPrincipal } from "../webhook-scene.ts";
+import { hookJob as job, hookParams } from "./surroundings.ts";
 
-const job: WebhookJob = {
-  runId: "r1",
-  attempt: 1,
-  mapping: "agent",
-  params: {},
-  wrapped: true,
-  acceptedAt: 1,
-  principal: hookPrincipal,
-};
-const params = {
-  message: "m",
-  name: "Build",
-  agentId: "main",
-  sessionKey: "k",
-  wakeMode: "next-heartbeat",
-  deliver: false,
-  channel: "last",
-} as const;
+const params = { ...hookParams, deliver: false };
 const entry: SessionEntry = { sessionId: "s", updatedAt: 1 };
 
 /** Resets are slow, and runs never end. */

@@ -5,12 +5,11 @@ import { Turns } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { Message } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
-import type { WebhookJob } from "@svc/sdk/webhooks";
 import { unlessStopping } from "../../../plugins/webhook-agent/stopping.ts";
 import { runMessage } from "../../../plugins/webhook-agent/prompt.ts";
 import { summaryText } from "../../../plugins/webhook-agent/report.ts";
 import { judge, toolUse, type ToolUse } from "../../../plugins/webhook-agent/verdict.ts";
-import { hookPrincipal } from "../webhook-scene.ts";
+import { hookJob, hookParams } from "./surroundings.ts";
 
 describe("the delivered part of a reply", () => {
   const long = "x".repeat(301);
@@ -57,24 +56,8 @@ describe("the summary", () => {
 });
 
 describe("the prompt for an agent", () => {
-  const job: WebhookJob = {
-    runId: "r1",
-    attempt: 1,
-    mapping: "agent",
-    params: {},
-    wrapped: true,
-    acceptedAt: Date.UTC(2026, 0, 3, 12),
-    principal: hookPrincipal,
-  };
-  const params = {
-    message: "<<<marked>>>",
-    name: "Build",
-    agentId: "main",
-    sessionKey: "k",
-    wakeMode: "now",
-    deliver: false,
-    channel: "last",
-  } as const;
+  const job = { ...hookJob, acceptedAt: Date.UTC(2026, 0, 3, 12) };
+  const params = { ...hookParams, message: "<<<marked>>>", deliver: false };
   const time = /Current time: \w+day, 2026-01-0\d, \d\d:\d\d \(Asia\/Tokyo\)$/;
 
   it("has the context before the marked text and the time after it", () => {

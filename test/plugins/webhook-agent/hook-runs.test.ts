@@ -2,30 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
-import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { Attempts } from "../../../plugins/webhook-agent/attempts.ts";
 import { HookRuns } from "../../../plugins/webhook-agent/hook-runs.ts";
 import type { Report, Summary } from "../../../plugins/webhook-agent/report.ts";
-import { hookPrincipal } from "../webhook-scene.ts";
+import { hookJob as job, hookParams } from "./surroundings.ts";
 
-const job: WebhookJob = {
-  runId: "r1",
-  attempt: 1,
-  mapping: "agent",
-  params: {},
-  wrapped: true,
-  acceptedAt: 1,
-  principal: hookPrincipal,
-};
-const params = {
-  message: "m",
-  name: "Build",
-  agentId: "main",
-  sessionKey: "k",
-  wakeMode: "next-heartbeat",
-  deliver: true,
-  channel: "last",
-} as const;
+const params = { ...hookParams, deliver: true };
 const outcome: RunOutcome = { runId: "r1", sessionKey: "k", status: "ok", endedAt: 1, text: "All green" };
 
 function open(ended: RunOutcome, deliver: () => Promise<undefined> = async () => undefined) {

@@ -68,7 +68,6 @@ describe("the fields of an agent run", () => {
     ["a blank wakeMode of a mapping", { wakeMode: "" }, {}, { source: "mapping" }],
     ["deliver false", { deliver: false }, { deliver: false }],
     ["deliver 0, null and texts as true", { deliver: 0 }, {}],
-    ["deliver null as true", { deliver: null }, {}],
     ["deliver as a text as true", { deliver: "false" }, {}],
     ["the channel last in any case", { channel: " Last " }, {}],
     ["a channel", { channel: "Pigeon" }, { channel: "pigeon" }],

@@ -15,14 +15,19 @@ const open = async (t: Parameters<typeof openScene>[0], options: SceneOptions = 
 describe("after a stop or a crash", limited, () => {
   const hangs = { pieces: ["Half ", "way"], hangAfter: 1 };
 
-  it("uses the result of a run that continued after the restart, since it had called no tool", async (t) => {
-    const { scene, gateway } = await open(t, { replies: [hangs, { text: "All green" }] });
+  /** Stops the gateway after this many requests of a run, and starts another one. */
+  async function restarted(t: Parameters<typeof openScene>[0], requests: number, options: SceneOptions) {
+    const { scene, gateway } = await open(t, options);
     const job = await gateway.job("agent", calm);
     const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
-    await until(() => scene.server.requests.length === 1, "the run");
+    await until(() => scene.server.requests.length === requests, "the run");
     await gateway.gateway.stop();
     await cutOff;
-    const second = await scene.start();
+    return { scene, job, second: await scene.start() };
+  }
+
+  it("uses the result of a run that continued after the restart, since it had called no tool", async (t) => {
+    const { job, second } = await restarted(t, 1, { replies: [hangs, { text: "All green" }] });
     const result = await second.run({ ...job, attempt: 2 });
     assert.deepEqual(result?.details, { agentRunId: "r1", sessionKey: KEY, status: "ok" });
     assert.equal((await second.runs.state("r1"))?.status, "ok");
@@ -31,64 +36,39 @@ describe("after a stop or a crash", limited, () => {
     assert.deepEqual(await told(second), ["Hook Build: All green"]);
   });
 
-  it("does not repeat a run that had called a tool", async (t) => {
-    const { plugin, rung } = bell();
-    const replies = [{ toolCalls: [{ name: "ring", arguments: {} }] }, hangs];
-    const { scene, gateway } = await open(t, { replies, plugins: [plugin] });
-    const job = await gateway.job("agent", calm);
-    const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
-    await until(() => scene.server.requests.length === 2, "the question after the tool");
-    await gateway.gateway.stop();
-    await cutOff;
-    const second = await scene.start();
-    const again = second.run({ ...job, attempt: 2 });
-    await assert.rejects(again, { code: "INVALID_REQUEST", message: /called tools.*svc hooks replay r1/ });
-    assert.deepEqual([rung, scene.server.requests.length], [["r1"], 2]);
-    assert.match((await told(second)).join(), /^Hook Build \(interrupted\): interrupted by a gateway restart; it had/);
+  it("uses that result though another attempt or webhook has reset the conversation", async (t) => {
+    const { job, second } = await restarted(t, 1, { replies: [hangs, { text: "All green" }] });
+    await until(async () => (await second.runs.state("r1"))?.status === "ok", "the end of the run");
+    await second.sessions.reset(KEY, "new");
+    const result = await second.run({ ...job, attempt: 3 });
+    assert.deepEqual([result?.summary, result?.details?.["agentRunId"]], ["All green", "r1"]);
   });
 
-  describe("with a conversation reset meanwhile, by another attempt or webhook", () => {
-    it("uses the result of a run that continued after the restart", async (t) => {
-      const { scene, gateway } = await open(t, { replies: [hangs, { text: "All green" }] });
-      const job = await gateway.job("agent", calm);
-      const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
-      await until(() => scene.server.requests.length === 1, "the run");
-      await gateway.gateway.stop();
-      await cutOff;
-      const second = await scene.start();
-      await until(async () => (await second.runs.state("r1"))?.status === "ok", "the end of the run");
-      await second.sessions.reset(KEY, "new");
-      const result = await second.run({ ...job, attempt: 3 });
-      assert.deepEqual([result?.summary, result?.details?.["agentRunId"]], ["All green", "r1"]);
-    });
-
-    it("does not repeat a run that had called a tool", async (t) => {
+  for (const isReset of [false, true]) {
+    it(`does not repeat a run that had called a tool${isReset ? ", whose conversation was reset" : ""}`, async (t) => {
       const { plugin, rung } = bell();
       const replies = [{ toolCalls: [{ name: "ring", arguments: {} }] }, hangs];
-      const { scene, gateway } = await open(t, { replies, plugins: [plugin] });
-      const job = await gateway.job("agent", calm);
-      const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
-      await until(() => scene.server.requests.length === 2, "the question after the tool");
-      await gateway.gateway.stop();
-      await cutOff;
-      const second = await scene.start();
-      await second.sessions.reset(KEY, "new");
-      const again = second.run({ ...job, attempt: 3 });
-      await assert.rejects(again, { code: "INVALID_REQUEST", message: /it had called tools/ });
-      assert.deepEqual(rung, ["r1"]);
+      const { scene, job, second } = await restarted(t, 2, { replies, plugins: [plugin] });
+      if (isReset) await second.sessions.reset(KEY, "new");
+      const again = second.run({ ...job, attempt: 2 });
+      await assert.rejects(again, { code: "INVALID_REQUEST", message: /it had called tools.*svc hooks replay r1/ });
+      assert.deepEqual([rung, scene.server.requests.length], [["r1"], 2]);
+      const report = /^Hook Build \(interrupted\): interrupted by a gateway restart; it had/;
+      assert.match((await told(second)).join(), report);
     });
 
-    it("repeats a run that failed because a server was unavailable", async (t) => {
+    it(`repeats a run that failed because a server was unavailable${isReset ? ", after a reset, too" : ""}`, async (t) => {
       const server = { isBusy: true };
       const replies = () => (server.isBusy ? { status: 503, message: "busy" } : { text: "All green" });
       const { gateway } = await open(t, { replies });
       const job = await gateway.job("agent", calm);
       await assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
       server.isBusy = false;
-      await gateway.sessions.reset(KEY, "new");
-      assert.equal((await gateway.run({ ...job, attempt: 2 }))?.summary, "All green");
+      if (isReset) await gateway.sessions.reset(KEY, "new");
+      const result = await gateway.run({ ...job, attempt: 2 });
+      assert.deepEqual([result?.summary, result?.details?.["agentRunId"]], ["All green", "r1:2"]);
     });
-  });
+  }
 
   it("does not repeat a run that failed after a tool call, even for a temporary failure", async (t) => {
     const { plugin, rung } = bell();
@@ -98,17 +78,6 @@ describe("after a stop or a crash", limited, () => {
     const job = await gateway.job("agent", calm);
     await assert.rejects(gateway.run(job), { code: "INVALID_REQUEST", message: /called tools/ });
     assert.deepEqual(rung, ["r1"]);
-  });
-
-  it("repeats a run that failed because a server was unavailable", async (t) => {
-    const server = { isBusy: true };
-    const replies = () => (server.isBusy ? { status: 503, message: "busy" } : { text: "All green" });
-    const { gateway } = await open(t, { replies });
-    const job = await gateway.job("agent", calm);
-    await assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
-    server.isBusy = false;
-    const result = await gateway.run({ ...job, attempt: 2 });
-    assert.deepEqual([result?.summary, result?.details?.["agentRunId"]], ["All green", "r1:2"]);
   });
 
   it("reports a run that ended before the stop, without another run", async (t) => {

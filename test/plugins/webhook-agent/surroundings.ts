@@ -2,9 +2,27 @@
 import { definePlugin, type Plugin, Strict } from "@svc/sdk";
 import { Delivery, type DeliveryOutcome, type DeliveryRequest } from "@svc/sdk/channels";
 import { defineTool, Tool } from "@svc/sdk/tools";
-import { type Gateway, MAIN } from "../webhook-scene.ts";
+import type { WebhookJob } from "@svc/sdk/webhooks";
+import { type Gateway, hookPrincipal, MAIN } from "../webhook-scene.ts";
 
 export const KEY = "agent:main:hook:1234";
+export const hookJob: WebhookJob = {
+  runId: "r1",
+  attempt: 1,
+  mapping: "agent",
+  params: {},
+  wrapped: true,
+  acceptedAt: 1,
+  principal: hookPrincipal,
+};
+export const hookParams = {
+  message: "m",
+  name: "Build",
+  agentId: "main",
+  sessionKey: "k",
+  wakeMode: "next-heartbeat",
+  channel: "last",
+} as const;
 /** Disables wakes, so that the model server only gets requests of the runs. */
 export const calm = { message: "look at it", name: "Build", wakeMode: "next-heartbeat", deliver: false };
 

@@ -146,13 +146,8 @@ describe("svc hooks try in words", () => {
     });
   }
 
-  const statuses: [status: number, accepted: boolean][] = [
-    [200, true],
-    [204, true],
-    [400, false],
-    [501, false],
-  ];
-  for (const [status, accepted] of statuses) {
+  for (const status of [200, 204, 400, 501]) {
+    const accepted = status < 300;
     it(`counts ${status} as ${accepted ? "accepted" : "refused"}`, () =>
       assert.equal(isAccepted(trial({ response: { status } })), accepted));
   }
@@ -189,25 +184,10 @@ describe("svc hooks runs in words", () => {
 
 it("ids of senders' mappings cannot steer a terminal anywhere", () => {
   const evil = "a\u001b]0;x\u0007\u009b2J\u202e\nb";
-  const mapping = {
-    ...MAIL,
-    id: evil,
-    path: evil,
-    action: evil,
-    actionOwner: evil,
-    verify: evil,
-    match: { source: evil },
-    problems: [{ path: evil, message: evil, severity: "error" }],
-  };
-  const run = {
-    ...FAILED,
-    runId: evil,
-    mapping: evil,
-    action: evil,
-    reason: evil,
-    summary: evil,
-    details: { [evil]: evil },
-  };
+  const names = { id: evil, path: evil, action: evil, actionOwner: evil, verify: evil, match: { source: evil } };
+  const mapping = { ...MAIL, ...names, problems: [{ path: evil, message: evil, severity: "error" }] };
+  const ran = { runId: evil, mapping: evil, action: evil, reason: evil, summary: evil, details: { [evil]: evil } };
+  const run = { ...FAILED, ...ran };
   const shown = [
     ...listLines(listed({ path: evil, transformsDir: evil, mappings: [mapping] })),
     ...listLines(listed({ path: evil, mappings: [] })),

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import { GatewayError, type Method } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
+import { GatewayError } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
+import { runCommand } from "@svc/sdk/testing";
 import commands from "../../../plugins/webhooks/cli.ts";
 import { BUILD, FAILED, MAIL, ROWS, TRIAL } from "./sample.ts";
-
-type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
 const answers: Record<string, unknown> = {
   "webhooks.list": { enabled: true, path: "/hooks", transformsDir: "/t", mappings: ROWS },
@@ -24,6 +21,8 @@ const answers: Record<string, unknown> = {
   "webhooks.init": { directory: "/t", written: ["/t/tsconfig.json"] },
 };
 
+const TRY = { payload: "-" };
+
 interface Given {
   readonly options?: Record<string, unknown>;
   readonly json?: boolean;
@@ -32,44 +31,8 @@ interface Given {
 }
 
 /** Runs a command against a gateway with these answers; an `Error` is a refusal. */
-async function run(
-  name: string,
-  args: readonly string[] = [],
-  { options = {}, json = false, input = "", given = {} }: Given = {},
-) {
-  const printed: unknown[] = [];
-  const asked: [method: string, params: unknown][] = [];
-  const scopes: unknown[] = [];
-  let open = 0;
-  const client = {
-    call: async ({ name: method }: Method, params: unknown) => {
-      asked.push([method, params]);
-      const value = { ...answers, ...given }[method];
-      if (value instanceof Error) throw value;
-      return value;
-    },
-    close: async () => void (open -= 1),
-  };
-  const context = {
-    args,
-    options,
-    json,
-    connect: async (wanted: { scopes?: readonly string[] } = {}) => {
-      open += 1;
-      scopes.push(...(wanted.scopes ?? []));
-      return client as unknown as Client;
-    },
-    print: (value: unknown) => void printed.push(value),
-    input: Readable.from([Buffer.from(input)]),
-  } as unknown as CommandContext; // the parts the commands use
-  const command = commands.find((candidate) => candidate.name === `hooks ${name}`) ?? assert.fail(name);
-  const [code, error] = await command.run(context).then(
-    (exit) => [exit ?? 0, undefined] as const,
-    (thrown: unknown) => [1, thrown as Error] as const,
-  );
-  assert.equal(open, 0, "every connection is closed");
-  return { printed, asked, scopes, code, error, message: error?.message ?? "" };
-}
+const run = (name: string, args: readonly string[] = [], { given = {}, ...more }: Given = {}) =>
+  runCommand(commands, `hooks ${name}`, { args, answers: { ...answers, ...given }, ...more });
 
 async function file(t: TestContext, content: string | Uint8Array): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "svc-test-"));
@@ -78,86 +41,47 @@ async function file(t: TestContext, content: string | Uint8Array): Promise<strin
   return join(directory, "payload.json");
 }
 
-it("svc hooks has the same verbs in package.json", async () => {
-  const text = await readFile(new URL("../../../../plugins/webhooks/package.json", import.meta.url), "utf8");
-  const { svc } = JSON.parse(text) as { svc: { commands: unknown } };
-  assert.deepEqual(
-    svc.commands,
-    commands.map(({ name, summary }) => ({ name, summary })),
-  );
-});
-
 describe("svc hooks", () => {
-  const asks: [line: string, args: string[], given: Given, asked: unknown[], scope: string][] = [
-    ["list", [], {}, [["webhooks.list", {}]], "operator.read"],
-    ["info", ["build"], {}, [["webhooks.list", {}]], "operator.read"],
-    [
-      "check",
-      [],
-      {},
-      [
-        ["webhooks.list", {}],
-        ["webhooks.check", {}],
-      ],
-      "operator.read",
-    ],
-    ["runs", [], {}, [["webhooks.runs", {}]], "operator.read"],
-    [
-      "runs",
-      [],
-      { options: { status: "failed", mapping: "build", limit: "7" } },
-      [["webhooks.runs", { status: "failed", mapping: "build", limit: 7 }]],
-      "operator.read",
-    ],
-    ["runs", ["run-1"], {}, [["webhooks.run", { runId: "run-1" }]], "operator.read"],
-    ["replay", ["run-1"], {}, [["webhooks.replay", { runId: "run-1" }]], "operator.admin"],
-    ["enable", ["build"], {}, [["webhooks.enable", { id: "build" }]], "operator.admin"],
-    ["disable", ["build"], {}, [["webhooks.disable", { id: "build" }]], "operator.admin"],
-    ["init", [], {}, [["webhooks.init", {}]], "operator.admin"],
+  const headers = { "x-event": "push", "x-tag": "a, b: c", "x-empty": "" };
+  const header = ["X-Event: push", "x-tag:a", "X-Tag: b: c", "X-Empty:"];
+  const filter = { status: "failed", mapping: "build" };
+  const asks: [name: string, args: string[], given: Given, params: unknown, scope: string][] = [
+    ["list", [], {}, {}, "operator.read"],
+    ["runs", [], {}, {}, "operator.read"],
+    ["runs", [], { options: { ...filter, limit: "7" } }, { ...filter, limit: 7 }, "operator.read"],
+    ["replay", ["run-1"], {}, { runId: "run-1" }, "operator.admin"],
+    ["enable", ["build"], {}, { id: "build" }, "operator.admin"],
+    ["disable", ["build"], {}, { id: "build" }, "operator.admin"],
+    ["init", [], {}, {}, "operator.admin"],
     [
       "try",
       ["build"],
-      { options: { payload: "-" }, input: '{"a":1}' },
-      [["webhooks.try", { mapping: "build", payload: { a: 1 }, headers: {} }]],
-      "operator.write",
-    ],
-    [
-      "try",
-      ["build"],
-      {
-        options: { payload: "-", path: "build?x=1", header: ["X-Event: push", "x-tag:a", "X-Tag: b: c", "X-Empty:"] },
-        input: "\uFEFF[]",
-      },
-      [
-        [
-          "webhooks.try",
-          {
-            mapping: "build",
-            payload: [],
-            headers: { "x-event": "push", "x-tag": "a, b: c", "x-empty": "" },
-            path: "build?x=1",
-          },
-        ],
-      ],
+      { options: { payload: "-", path: "build?x=1", header }, input: "\uFEFF[]" },
+      { mapping: "build", payload: [], headers, path: "build?x=1" },
       "operator.write",
     ],
   ];
-  for (const [name, args, given, asked, scope] of asks) {
-    it(`${[name, ...args].join(" ")} ${JSON.stringify(given.options ?? {})} asks with ${scope} and no more`, async () => {
-      const came = await run(name, args, given);
-      assert.deepEqual([came.asked, came.scopes, came.error], [asked, [scope], undefined]);
-      assert.ok(came.printed.length > 0);
+  for (const [name, args, given, params, scope] of asks) {
+    it(`${name} ${JSON.stringify(given.options ?? {})} asks with ${scope} and no more, and prints one JSON value`, async () => {
+      const { asked, scopes, printed } = await run(name, args, { ...given, json: true });
+      assert.deepEqual([asked, scopes], [[[`webhooks.${name}`, params]], [scope]]);
+      assert.equal(printed.length, 1);
+      assert.equal(typeof printed[0], "object");
     });
   }
 
-  it("prints exactly one JSON value with --json", async () => {
-    for (const [name, args, given] of asks) {
-      const { printed } = await run(name, args, { ...given, json: true });
-      assert.equal(printed.length, 1);
-      assert.equal(typeof printed[0], "object");
-    }
-    assert.deepEqual((await run("check", [], { json: true })).printed, [{ enabled: true, ok: true, problems: [] }]);
-    assert.deepEqual((await run("info", ["build"], { json: true })).printed, [BUILD]);
+  it("info, check and runs of one id ask with operator.read", async () => {
+    const check = await run("check", [], { json: true });
+    assert.deepEqual(
+      check.asked.map(([method]) => method),
+      ["webhooks.list", "webhooks.check"],
+    );
+    assert.deepEqual(check.printed, [{ enabled: true, ok: true, problems: [] }]);
+    const info = await run("info", ["build"], { json: true });
+    assert.deepEqual([info.asked, info.printed], [[["webhooks.list", {}]], [BUILD]]);
+    const one = await run("runs", ["run-1"], { json: true });
+    assert.deepEqual([one.asked, one.printed.length], [[["webhooks.run", { runId: "run-1" }]], 1]);
+    for (const { scopes } of [check, info, one]) assert.deepEqual(scopes, ["operator.read"]);
   });
 
   it("check ends with 1 when something is an error", async () => {
@@ -169,9 +93,8 @@ describe("svc hooks", () => {
 
   it("try ends with 1 when the sender would be refused", async () => {
     const given = { "webhooks.try": { ...TRIAL, response: { status: 400 } } };
-    const options = { payload: "-" };
-    assert.equal((await run("try", ["build"], { options, input: "{}", given })).code, 1);
-    assert.equal((await run("try", ["build"], { options, input: "{}" })).code, 0);
+    assert.equal((await run("try", ["build"], { options: TRY, input: "{}", given })).code, 1);
+    assert.equal((await run("try", ["build"], { options: TRY, input: "{}" })).code, 0);
   });
 
   it("info shows all the mappings of a preset with one id", async () => {
@@ -183,22 +106,22 @@ describe("svc hooks", () => {
     );
   });
 
-  it("says what was switched, and when nothing had to be", async () => {
-    assert.deepEqual((await run("enable", ["build"])).printed, ["enabled build"]);
-    assert.deepEqual((await run("disable", ["build"])).printed, ["build is already disabled; nothing was written"]);
-  });
-
-  it("says which files were written, or that they were there", async () => {
-    assert.deepEqual((await run("init")).printed, ["wrote /t/tsconfig.json", "put transforms into /t"]);
-    const given = { "webhooks.init": { directory: "/t", written: [] } };
-    assert.deepEqual((await run("init", [], { given })).printed, ["all files exist already", "put transforms into /t"]);
-  });
-
-  it("prints the id of a replay", async () => {
-    assert.deepEqual((await run("replay", ["run-1"])).printed, [
-      "run-1 was accepted again as run-2",
-      "Next: svc hooks runs run-2",
-    ]);
+  it("says what was done", async () => {
+    const said = async (name: string, arg: string, given = {}) => (await run(name, [arg], { given })).printed;
+    assert.deepEqual(await said("enable", "build"), ["enabled build"]);
+    assert.deepEqual(await said("disable", "build"), ["build is already disabled; nothing was written"]);
+    assert.deepEqual(await said("init", ""), ["wrote /t/tsconfig.json", "put transforms into /t"]);
+    const none = { "webhooks.init": { directory: "/t", written: [] } };
+    assert.deepEqual(await said("init", "", none), ["all files exist already", "put transforms into /t"]);
+    const replayed = ["run-1 was accepted again as run-2", "Next: svc hooks runs run-2"];
+    assert.deepEqual(await said("replay", "run-1"), replayed);
+    assert.equal((await said("runs", "run-1")).at(-1), "Next: svc hooks replay run-1");
+    for (const [name, first] of [
+      ["list", /^#  ID /],
+      ["runs", /^RUN /],
+      ["try", /^skipped$/],
+    ] as const)
+      assert.match(String((await run(name, [], { options: TRY, input: "{}" })).printed[0]), first);
   });
 });
 
@@ -234,7 +157,7 @@ describe("a payload", () => {
     it(`that ${what} is refused before the gateway is called`, async (t) => {
       const fromFile = await run("try", ["build"], { options: { payload: await file(t, content) } });
       assert.match(fromFile.message, message);
-      const fromInput = await run("try", ["build"], { options: { payload: "-" }, input: content });
+      const fromInput = await run("try", ["build"], { options: TRY, input: content });
       assert.match(fromInput.message.replace("standard input", "payload.json"), message);
       assert.deepEqual([fromFile.asked, fromInput.asked], [[], []]);
     });
@@ -242,42 +165,27 @@ describe("a payload", () => {
 });
 
 describe("what is wrong on the command line", () => {
-  const rows: [what: string, name: string, args: string[], options: Record<string, unknown>, message: RegExp][] = [
-    [
-      "a header without a colon",
-      "try",
-      ["build"],
-      { payload: "-", header: ["X-Event"] },
-      /^--header "X-Event" is not a header\nNext: use the form/,
-    ],
-    ["a header without a name", "try", ["build"], { payload: "-", header: [": x"] }, /is not a header/],
-    ["a header name with a blank", "try", ["build"], { payload: "-", header: ["X Event: x"] }, /is not a header/],
-    ["a header with a line break", "try", ["build"], { payload: "-", header: ["X: a\nY: b"] }, /is not a header/],
+  const header = (text: string) => ({ payload: "-", header: [text] });
+  const noHeader = /^--header "[^"]*" is not a header\nNext: use the form/;
+  const limit = (number: string) =>
+    new RegExp(`^--limit takes a whole number from 1 to 1000, not "${number}"; e\\.g\\. `);
+  const rows: [what: string, args: string[], options: Record<string, unknown>, message: RegExp][] = [
+    ["a header without a colon", ["try", "build"], header("X-Event"), noHeader],
+    ["a header without a name", ["try", "build"], header(": x"), noHeader],
+    ["a header name with a blank", ["try", "build"], header("X Event: x"), noHeader],
+    ["a header with a line break", ["try", "build"], header("X: a\nY: b"), /is not a header/],
     [
       "an unknown status",
-      "runs",
-      [],
+      ["runs"],
       { status: "broken" },
       /^--status takes queued, running, done, failed, not "broken"/,
     ],
-    [
-      "a limit of none",
-      "runs",
-      [],
-      { limit: "0" },
-      /^--limit takes a whole number from 1 to 1000, not "0"; e\.g\. --limit 20/,
-    ],
-    ["a limit too large", "runs", [], { limit: "1001" }, /^--limit takes/],
-    ["a limit that is a word", "runs", [], { limit: "all" }, /^--limit takes/],
-    [
-      "a run and a filter",
-      "runs",
-      ["run-1"],
-      { status: "failed" },
-      /^a run id selects one run; remove the other options/,
-    ],
+    ["a limit of none", ["runs"], { limit: "0" }, limit("0")],
+    ["a limit too large", ["runs"], { limit: "1001" }, limit("1001")],
+    ["a limit that is a word", ["runs"], { limit: "all" }, limit("all")],
+    ["a run and a filter", ["runs", "run-1"], { status: "failed" }, /^a run id selects one run; remove the other/],
   ];
-  for (const [what, name, args, options, message] of rows) {
+  for (const [what, [name = "", ...args], options, message] of rows) {
     it(`${what} is named`, async () => {
       const came = await run(name, args, { options, input: "{}" });
       assert.match(came.message, message);
@@ -287,42 +195,25 @@ describe("what is wrong on the command line", () => {
 });
 
 describe("a refusal of the gateway", () => {
-  const rows: [name: string, args: string[], method: string, error: GatewayError, message: string][] = [
-    [
-      "info",
-      ["nope"],
-      "",
-      new GatewayError("INTERNAL", "unused"),
-      'no mapping "nope"; configured: wake, build, mapping-2, mail\nNext: svc hooks list',
-    ],
-    [
-      "enable",
-      ["x"],
-      "webhooks.enable",
-      new GatewayError("NOT_FOUND", 'no mapping "x"'),
-      'no mapping "x"\nNext: svc hooks list',
-    ],
-    [
-      "replay",
-      ["x"],
-      "webhooks.replay",
-      new GatewayError("CONFLICT", "replayed before"),
-      "replayed before\nNext: svc hooks runs",
-    ],
-    ["runs", ["x"], "webhooks.run", new GatewayError("NOT_FOUND", "no run"), "no run\nNext: svc hooks runs"],
-    [
-      "list",
-      [],
-      "webhooks.list",
-      refusal("UNKNOWN_METHOD", "unknown method: webhooks.list"),
-      "unknown method: webhooks.list\nNext: svc plugins why webhooks",
-    ],
+  const unknown = (text: string) => new GatewayError("NOT_FOUND", text);
+  const rows: [line: string, method: string, error: GatewayError, next: string][] = [
+    ["enable x", "webhooks.enable", unknown('no mapping "x"'), "svc hooks list"],
+    ["replay x", "webhooks.replay", new GatewayError("CONFLICT", "replayed before"), "svc hooks runs"],
+    ["runs x", "webhooks.run", unknown("no run"), "svc hooks runs"],
+    ["list", "webhooks.list", refusal("UNKNOWN_METHOD", "unknown method"), "svc plugins why webhooks"],
   ];
-  for (const [name, args, method, error, message] of rows) {
-    it(`to ${name} names the next step`, async () => {
-      assert.equal((await run(name, args, { given: { [method]: error } })).message, message);
+  for (const [line, method, error, next] of rows) {
+    it(`to ${line} names the next step`, async () => {
+      const [name = "", ...args] = line.split(" ");
+      const { message } = await run(name, args, { given: { [method]: error } });
+      assert.equal(message, `${error.message}\nNext: ${next}`);
     });
   }
+
+  it("is made for a mapping that is not listed", async () => {
+    const expected = 'no mapping "nope"; configured: wake, build, mapping-2, mail\nNext: svc hooks list';
+    assert.equal((await run("info", ["nope"])).message, expected);
+  });
 
   it("stays the very same one when it names the next step itself", async () => {
     const error = new GatewayError("UNAVAILABLE", "nobody answers\nNext: svc gateway run");

@@ -235,32 +235,6 @@ describe("a run", () => {
     for (const { runId } of [running, waiting]) assert.equal((await ended(runId)).status, "done");
   });
 
-  it("resumes after a reload of the storage plugin, and requests wait meanwhile", async (t) => {
-    const { gateway, post, plan, tasks, notes, ended } = await webhookGateway(t);
-    plan.push(
-      (_job, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cut")))),
-    );
-    const { runId } = await read(await post("task", { message: "x" }));
-    await until(() => tasks.length > 0);
-    const reloads = (async () => {
-      for (let round = 0; round < 3; round++) assert.ok((await gateway.reload("webhooks")).ok);
-    })();
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, async (_, index) => {
-        await new Promise((resolve) => setTimeout(resolve, index * 3));
-        const isNote = index % 2 === 0;
-        return read(await (isNote ? post("note", { text: "x" }) : post("task", { message: "x" })));
-      }),
-    );
-    await reloads;
-    assert.deepEqual(new Set(answers.map(({ ok }) => ok)), new Set([true]));
-    for (const { runId: id } of answers) assert.equal((await ended(id)).status, "done");
-    assert.equal((await ended(runId)).status, "done");
-    assert.equal(notes.length, 20);
-    assert.equal(new Set(tasks.map((job) => job.runId)).size, 21);
-    assert.equal(new Set(tasks.map((job) => `${job.runId} ${job.attempt}`)).size, tasks.length, "no attempt twice");
-  });
-
   it("is marked as coming from outside, unless its mapping says otherwise", async (t) => {
     const mappings = [
       { id: "wrapped", match: { path: "w" }, messageTemplate: "{{text}}" },

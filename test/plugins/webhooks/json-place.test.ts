@@ -54,26 +54,7 @@ describe("the place where a text stops being JSON", () => {
   });
 
   it("is there exactly when the runtime refuses the text", () => {
-    const pieces = fc.constantFrom(
-      "{",
-      "}",
-      "[",
-      "]",
-      ",",
-      ":",
-      '"a"',
-      '"',
-      "\\",
-      "1",
-      "-",
-      "0",
-      ".",
-      "e",
-      "true",
-      " ",
-      "\n",
-      "x",
-    );
+    const pieces = fc.constantFrom(...'{}[],:"\\1-0.e \nx'.split(""), '"a"', "true");
     const texts = fc.oneof(
       fc.array(pieces, { maxLength: 12 }).map((some) => some.join("")),
       fc.tuple(fc.json(), fc.nat(), fc.string({ maxLength: 2 })).map(([json, at, put]) => {

@@ -11,54 +11,21 @@ const file = (hooks: object) => ({ hooks });
 const mappings = (...entries: unknown[]) => file({ mappings: entries });
 
 describe("what is written to switch a mapping", () => {
+  const entry = (index: number, value: boolean) => [{ path: ["hooks", "mappings", index, "enabled"], value }];
+  const list = (...value: string[]) => [{ path: ["hooks", "disabled"], value }];
+  const included = file({ $include: "./hooks.json5" });
+  const twice = file({ disabled: ["wake", "mail", "wake"] });
   const rows: [what: string, parsed: object, row: Row, enabled: boolean, edits: readonly ConfigEdit[]][] = [
-    [
-      "disables a mapping by its id",
-      mappings({ id: "other" }, { id: "build" }),
-      BUILD,
-      false,
-      [{ path: ["hooks", "mappings", 1, "enabled"], value: false }],
-    ],
-    [
-      "disables one that says true",
-      mappings({ id: "build", enabled: true }),
-      BUILD,
-      false,
-      [{ path: ["hooks", "mappings", 0, "enabled"], value: false }],
-    ],
-    [
-      "enables one that says false",
-      mappings({ id: "build", enabled: false }),
-      BUILD,
-      true,
-      [{ path: ["hooks", "mappings", 0, "enabled"], value: true }],
-    ],
+    ["disables a mapping by its id", mappings({ id: "other" }, { id: "build" }), BUILD, false, entry(1, false)],
+    ["disables one that says true", mappings({ id: "build", enabled: true }), BUILD, false, entry(0, false)],
+    ["enables one that says false", mappings({ id: "build", enabled: false }), BUILD, true, entry(0, true)],
     ["leaves one that is enabled by default", mappings({ id: "build" }), BUILD, true, []],
-    ["leaves one that says true", mappings({ id: "build", enabled: true }), BUILD, true, []],
     ["leaves one that says false", mappings({ id: "build", enabled: false }), BUILD, false, []],
-    [
-      "finds one without an id by its place",
-      mappings({ id: "build" }, {}),
-      SECOND,
-      false,
-      [{ path: ["hooks", "mappings", 1, "enabled"], value: false }],
-    ],
-    ["adds a preset to a list that is not there", {}, MAIL, false, [{ path: ["hooks", "disabled"], value: ["mail"] }]],
-    [
-      "adds a direct path to the list that is there",
-      file({ disabled: ["mail"] }),
-      WAKE,
-      false,
-      [{ path: ["hooks", "disabled"], value: ["mail", "wake"] }],
-    ],
+    ["finds one without an id by its place", mappings({ id: "build" }, {}), SECOND, false, entry(1, false)],
+    ["adds a preset to a list that is not there", {}, MAIL, false, list("mail")],
+    ["adds a direct path to the list", file({ disabled: ["mail"] }), WAKE, false, list("mail", "wake")],
     ["adds none twice", file({ disabled: ["wake"] }), WAKE, false, []],
-    [
-      "takes one off the list, each time it stands there",
-      file({ disabled: ["wake", "mail", "wake"] }),
-      WAKE,
-      true,
-      [{ path: ["hooks", "disabled"], value: ["mail"] }],
-    ],
+    ["takes one off the list, each time it stands there", twice, WAKE, true, list("mail")],
     [
       "takes the list away with its last one",
       file({ disabled: ["mail"] }),
@@ -68,20 +35,8 @@ describe("what is written to switch a mapping", () => {
     ],
     ["leaves a list it does not stand on", file({ disabled: ["mail"] }), WAKE, true, []],
     ["leaves a file without the section", {}, WAKE, true, []],
-    [
-      "adds to the main file beside an include that does not disable it",
-      file({ $include: "./hooks.json5" }),
-      WAKE,
-      false,
-      [{ path: ["hooks", "disabled"], value: ["wake"] }],
-    ],
-    [
-      "leaves what an included file has disabled",
-      file({ $include: "./hooks.json5" }),
-      { ...WAKE, enabled: false },
-      false,
-      [],
-    ],
+    ["adds beside an include that does not disable it", included, WAKE, false, list("wake")],
+    ["leaves what an included file has disabled", included, { ...WAKE, enabled: false }, false, []],
   ];
   for (const [what, parsed, row, enabled, edits] of rows) {
     it(what, () => assert.deepEqual(switchEdits({ ...parsed }, [row], enabled), edits));

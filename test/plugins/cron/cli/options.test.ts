@@ -4,8 +4,7 @@ import { describe, it } from "node:test";
 import { type GatewayError, matches } from "@svc/sdk";
 import { type CronJob, CronJobDraft } from "@svc/sdk/cron";
 import { resolveJob } from "../../../../plugins/cron/cli/find-job.ts";
-import { flagOf } from "../../../../plugins/cron/cli/options.ts";
-import { draftParams, JOB_OPTIONS, patchFields } from "../../../../plugins/cron/cli/job-options.ts";
+import { draftParams, patchFields } from "../../../../plugins/cron/cli/job-options.ts";
 import {
   distanceText,
   localText,
@@ -49,7 +48,6 @@ const isRefusal = (pattern: RegExp) => (error: GatewayError) => {
 describe("durations", () => {
   const spans: [text: string, ms: number | undefined][] = [
     ["30s", 30_000],
-    ["5m", 300_000],
     ["2h", 7_200_000],
     ["1d", 86_400_000],
     ["1w", 604_800_000],
@@ -65,23 +63,18 @@ describe("durations", () => {
     ["5m ago", undefined],
     ["5y", undefined],
     ["99999d", undefined],
-    ["999999999999999w", undefined],
     ["", undefined],
   ];
   for (const [text, ms] of spans) it(`"${text}" is ${ms ?? "none"}`, () => assert.equal(parseSpan(text), ms));
 
-  for (const ms of [0, 1, 999, 1_000, 90_000, 3_600_000, 5_400_250, 86_400_000, 93_784_005]) {
-    it(`${spanText(ms)} is parsed as it is printed`, () => assert.equal(parseSpan(spanText(ms)), ms));
-  }
-
-  it("are rounded for people", () => {
-    assert.deepEqual([5, 1_500, 90_500, 3_661_000, 90_061_000].map(roughly), ["5ms", "1s", "1m30s", "1h1m", "1d1h"]);
-    assert.equal(distanceText(NOW + 90_000, NOW), "in 1m30s");
-    assert.equal(distanceText(NOW - 7_200_000, NOW), "2h ago");
-    assert.equal(distanceText(NOW + 5, NOW), "now");
+  it("are parsed as they are printed", () => {
+    for (const ms of [0, 999, 90_000, 86_400_000, 93_784_005]) assert.equal(parseSpan(spanText(ms)), ms);
   });
 
-  it("are shown in a zone, and invalid moments unchanged", () => {
+  it("are rounded for people, and moments shown in a zone", () => {
+    assert.deepEqual([5, 1_500, 90_500, 3_661_000, 90_061_000].map(roughly), ["5ms", "1s", "1m30s", "1h1m", "1d1h"]);
+    const distances = [90_000, -7_200_000, 5].map((ms) => distanceText(NOW + ms, NOW));
+    assert.deepEqual(distances, ["in 1m30s", "2h ago", "now"]);
     assert.equal(localText(NOW, "Europe/Berlin"), "Tue 2030-01-01 01:00 GMT+1");
     assert.equal(localText(1e300, "UTC"), "1e+300");
   });
@@ -89,9 +82,7 @@ describe("durations", () => {
 
 describe("moments", () => {
   const moments: [text: string, at: string | undefined][] = [
-    ["+20m", "2030-01-01T00:20:00.000Z"],
     ["+1d2h", "2030-01-02T02:00:00.000Z"],
-    ["2030-05-01T09:00", "2030-05-01T09:00:00.000Z"],
     ["2030-05-01T09:00+02:00", "2030-05-01T07:00:00.000Z"],
     ["+", undefined],
     ["20m", undefined],
@@ -101,64 +92,50 @@ describe("moments", () => {
 });
 
 describe("svc cron add", () => {
-  const tea = { systemEvent: "tea" };
-  const look = { message: "look" };
-  const soon = { at: "+20m" };
   const at = { kind: "at", at: "2030-01-01T00:20:00.000Z" };
   const text = { kind: "systemEvent", text: "tea" };
   const turn = { kind: "agentTurn", message: "look" };
+  /** The options of a reminder and of a turn, and their params. */
+  const tea = { systemEvent: "tea" };
+  const teaSoon = { at: "+20m", ...tea };
+  const lookSoon = { at: "+20m", message: "look" };
+  const reminds = { schedule: at, payload: text };
+  const works = { schedule: at, payload: turn };
+  const irc = { channel: "irc", to: "#a" };
+  const onTurn = { model: "m", thinking: "low" };
 
   const cases: [what: string, options: object, params: object][] = [
-    ["a reminder", { ...soon, ...tea }, { schedule: at, payload: text }],
-    ["every", { every: "90s", ...tea }, { schedule: { kind: "every", everyMs: 90_000 }, payload: text }],
+    ["a reminder", teaSoon, reminds],
+    ["every", { every: "90s", ...tea }, { ...reminds, schedule: { kind: "every", everyMs: 90_000 } }],
     [
       "cron",
       { cron: " 0 9 * * 1-5 ", tz: "Europe/Berlin", stagger: "0", ...tea },
-      { schedule: { kind: "cron", expr: "0 9 * * 1-5", tz: "Europe/Berlin", staggerMs: 0 }, payload: text },
+      { ...reminds, schedule: { kind: "cron", expr: "0 9 * * 1-5", tz: "Europe/Berlin", staggerMs: 0 } },
     ],
     [
       "a turn",
-      { ...soon, ...look, model: "m", thinking: "low", timeoutSeconds: "0", agent: "b", name: "x", description: "y" },
-      {
-        schedule: at,
-        payload: { ...turn, model: "m", thinking: "low", timeoutSeconds: 0 },
-        agentId: "b",
-        name: "x",
-        description: "y",
-      },
+      { ...lookSoon, ...onTurn, timeoutSeconds: "0", agent: "b", name: "x", description: "y" },
+      { ...works, payload: { ...turn, ...onTurn, timeoutSeconds: 0 }, agentId: "b", name: "x", description: "y" },
     ],
     [
       "a channel announces",
-      { ...soon, ...look, channel: "irc", to: "#a", account: "b" },
-      { schedule: at, payload: turn, delivery: { mode: "announce", channel: "irc", to: "#a", accountId: "b" } },
+      { ...lookSoon, ...irc, account: "b" },
+      { ...works, delivery: { mode: "announce", ...irc, accountId: "b" } },
     ],
-    [
-      "announce",
-      { ...soon, ...look, announce: true, bestEffortDeliver: true },
-      { schedule: at, payload: turn, delivery: { mode: "announce", bestEffort: true } },
-    ],
+    ["announce", { ...lookSoon, announce: true }, { ...works, delivery: { mode: "announce" } }],
     [
       "best effort announces",
-      { ...soon, ...look, bestEffortDeliver: true },
-      { schedule: at, payload: turn, delivery: { mode: "announce", bestEffort: true } },
+      { ...lookSoon, bestEffortDeliver: true },
+      { ...works, delivery: { mode: "announce", bestEffort: true } },
     ],
-    [
-      "a webhook",
-      { ...soon, ...look, webhook: "https://example.com" },
-      { schedule: at, payload: turn, delivery: { mode: "webhook", to: "https://example.com" } },
-    ],
-    ["no delivery", { ...soon, ...look, deliver: false }, { schedule: at, payload: turn, delivery: { mode: "none" } }],
-    [
-      "what commander fills in",
-      { ...soon, ...look, deliver: true, failureAlert: true },
-      { schedule: at, payload: turn },
-    ],
+    ["a webhook", { ...lookSoon, webhook: "https://a" }, { ...works, delivery: { mode: "webhook", to: "https://a" } }],
+    ["no delivery", { ...lookSoon, deliver: false }, { ...works, delivery: { mode: "none" } }],
+    ["what commander fills in", { ...lookSoon, deliver: true, failureAlert: true }, works],
     [
       "where and how",
-      { ...soon, ...tea, session: "Main", sessionKey: "k", wake: "next-heartbeat", disabled: true, keepAfterRun: true },
+      { ...teaSoon, session: "Main", sessionKey: "k", wake: "next-heartbeat", disabled: true, keepAfterRun: true },
       {
-        schedule: at,
-        payload: text,
+        ...reminds,
         sessionTarget: "main",
         sessionKey: "k",
         wakeMode: "next-heartbeat",
@@ -168,28 +145,21 @@ describe("svc cron add", () => {
     ],
     [
       "times that were missed or overlap",
-      { every: "1h", ...tea, catchUp: "all", catchUpWindow: "6h", overlap: "queue", deleteAfterRun: true },
-      {
-        schedule: { kind: "every", everyMs: 3_600_000 },
-        payload: text,
-        catchUp: { mode: "all", windowMs: 21_600_000 },
-        overlap: "queue",
-        deleteAfterRun: true,
-      },
+      { ...teaSoon, catchUp: "all", catchUpWindow: "6h", overlap: "queue", deleteAfterRun: true },
+      { ...reminds, catchUp: { mode: "all", windowMs: 21_600_000 }, overlap: "queue", deleteAfterRun: true },
     ],
     [
       "an alert",
       {
-        ...soon,
-        ...look,
+        ...teaSoon,
         failureAlertAfter: "3",
         failureAlertCooldown: "0",
         failureAlertChannel: "irc",
-        failureAlertTo: "#b",
+        failureAlertTo: "b",
       },
-      { schedule: at, payload: turn, failureAlert: { after: 3, cooldownMs: 0, channel: "irc", to: "#b" } },
+      { ...reminds, failureAlert: { after: 3, cooldownMs: 0, channel: "irc", to: "b" } },
     ],
-    ["no alert", { ...soon, ...look, failureAlert: false }, { schedule: at, payload: turn, failureAlert: false }],
+    ["no alert", { ...lookSoon, failureAlert: false }, { ...works, failureAlert: false }],
   ];
   for (const [what, options, params] of cases) {
     it(`accepts ${what}`, () => {
@@ -201,85 +171,42 @@ describe("svc cron add", () => {
 
   const refused: [what: string, options: object, why: RegExp][] = [
     ["no time", tea, /the job has no schedule\nNext: give --at \+20m, --every 1h or --cron/],
-    ["nothing to do", soon, /the job has no payload\nNext: give --message/],
-    ["two times", { ...soon, ...tea, every: "1h" }, /--at and --every exclude each other/],
-    ["two things to do", { ...soon, ...tea, ...look }, /--system-event and --message exclude each other/],
+    ["nothing to do", { at: "+20m" }, /the job has no payload\nNext: give --message/],
+    ["two times", { ...teaSoon, every: "1h" }, /--at and --every exclude each other/],
+    ["two things to do", { ...lookSoon, ...tea }, /--system-event and --message exclude each other/],
     ["an invalid moment", { at: "soon", ...tea }, /--at takes ISO 8601 or \+20m, not "soon"/],
     ["what would steer the terminal", { at: "\u001b[2J", ...tea }, /not "\\u001b\[2J"/],
-    [
-      "a length without a unit",
-      { every: "5", ...tea },
-      /--every takes a duration like 30s, 5m, 2h or 1d, not "5"\nNext: --every 5m/,
-    ],
+    ["a length without a unit", { every: "5", ...tea }, /takes a duration like 30s, .* not "5"\nNext: --every 5m/],
     ["no time between", { every: "0", ...tea }, /--every takes a duration/],
     ["a blank expression", { cron: " ", ...tea }, /--cron is blank/],
-    ["a zone without --cron", { ...soon, ...tea, tz: "UTC" }, /--tz is only valid with --cron/],
+    ["a zone without --cron", { ...teaSoon, tz: "UTC" }, /--tz is only valid with --cron/],
     ["a stagger without --cron", { every: "5m", ...tea, stagger: "5m" }, /--stagger is only valid with --cron/],
-    ["a blank text", { ...soon, systemEvent: " " }, /--system-event is blank/],
-    ["a blank message", { ...soon, message: "" }, /--message is blank/],
-    ["a blank name", { ...soon, ...tea, name: "" }, /--name is blank/],
-    ["a model of a reminder", { ...soon, ...tea, model: "m" }, /--model is only valid with --message/],
-    [
-      "seconds that are none",
-      { ...soon, ...look, timeoutSeconds: "5s" },
-      /--timeout-seconds takes a whole number from 0/,
-    ],
-    ["an unknown session", { ...soon, ...look, session: "side" }, /--session takes main, isolated, not "side"/],
-    ["an unknown wake mode", { ...soon, ...tea, wake: "later" }, /--wake takes now, next-heartbeat/],
-    [
-      "two deliveries",
-      { ...soon, ...look, announce: true, webhook: "https://x" },
-      /--announce and --webhook exclude each other/,
-    ],
-    [
-      "a webhook with a channel",
-      { ...soon, ...look, webhook: "https://x", channel: "irc" },
-      /--channel is only valid with --announce/,
-    ],
-    [
-      "nothing to deliver, to a channel",
-      { ...soon, ...look, deliver: false, to: "#a" },
-      /--no-deliver and --to exclude each other/,
-    ],
-    [
-      "nothing to deliver, as best one can",
-      { ...soon, ...look, deliver: false, bestEffortDeliver: true },
-      /--no-deliver and --best-effort-deliver/,
-    ],
-    [
-      "both after a run",
-      { ...soon, ...tea, deleteAfterRun: true, keepAfterRun: true },
-      /--delete-after-run and --keep-after-run exclude/,
-    ],
-    [
-      "a window without all",
-      { ...soon, ...tea, catchUp: "last", catchUpWindow: "6h" },
-      /--catch-up-window is only valid with --catch-up all/,
-    ],
-    ["an unknown overlap", { ...soon, ...tea, overlap: "twice" }, /--overlap takes skip, queue, replace/],
+    ["a blank text", { ...teaSoon, systemEvent: " " }, /--system-event is blank/],
+    ["a blank message", { ...lookSoon, message: "" }, /--message is blank/],
+    ["a blank name", { ...teaSoon, name: "" }, /--name is blank/],
+    ["a model of a reminder", { ...teaSoon, model: "m" }, /--model is only valid with --message/],
+    ["seconds that are none", { ...lookSoon, timeoutSeconds: "5s" }, /--timeout-seconds takes a whole number from 0/],
+    ["an unknown session", { ...lookSoon, session: "side" }, /--session takes main, isolated, not "side"/],
+    ["two deliveries", { ...lookSoon, announce: true, webhook: "https://x" }, /--announce and --webhook exclude/],
+    ["a channel of a webhook", { ...lookSoon, webhook: "https://x", channel: "irc" }, /--channel is only valid with/],
+    ["a recipient of nothing", { ...lookSoon, deliver: false, to: "#a" }, /--no-deliver and --to exclude each other/],
+    ["best effort for nothing", { ...lookSoon, deliver: false, bestEffortDeliver: true }, /--no-deliver and --best-/],
+    ["both after a run", { ...teaSoon, deleteAfterRun: true, keepAfterRun: true }, /--delete-after-run and --keep/],
+    ["a window without all", { ...teaSoon, catchUp: "last", catchUpWindow: "6h" }, /only valid with --catch-up all/],
     [
       "an alert and none",
-      { ...soon, ...look, failureAlert: false, failureAlertAfter: "3" },
-      /--no-failure-alert and --failure-alert-after exclude/,
+      { ...lookSoon, failureAlert: false, failureAlertAfter: "3" },
+      /--no-failure-alert and --fail/,
     ],
-    [
-      "an alert after nothing",
-      { ...soon, ...look, failureAlertAfter: "0" },
-      /--failure-alert-after takes a whole number from 1 to 1000, not "0"/,
-    ],
+    ["an alert after nothing", { ...lookSoon, failureAlertAfter: "0" }, /takes a whole number from 1 to 1000, not "0"/],
   ];
   for (const [what, options, why] of refused) {
     it(`refuses ${what}`, () => assert.throws(() => draftParams({ ...options }, NOW), isRefusal(why)));
   }
-
-  it("has an option for every flag it names", () => {
-    const flags = JOB_OPTIONS.map(({ flags }) => flags.split(" ")[0]);
-    assert.equal(new Set(flags).size, flags.length);
-    assert.equal(flagOf("failureAlertCooldown"), "--failure-alert-cooldown");
-  });
 });
 
 describe("svc cron edit", () => {
+  const berlin = { kind: "cron", expr: "0 9 * * *", tz: "Europe/Berlin" };
   const cases: [what: string, options: object, of: CronJob, patch: object][] = [
     ["a name", { name: "x" }, job, { name: "x" }],
     [
@@ -288,33 +215,13 @@ describe("svc cron edit", () => {
       job,
       { agentId: null, sessionKey: null, description: "", payload: { kind: "agentTurn", model: "" } },
     ],
-    [
-      "an expression, its zone stays",
-      { cron: "0 8 * * *" },
-      job,
-      { schedule: { kind: "cron", expr: "0 8 * * *", tz: "Europe/Berlin" } },
-    ],
-    ["a zone, its expression stays", { tz: "UTC" }, job, { schedule: { kind: "cron", expr: "0 9 * * *", tz: "UTC" } }],
+    ["an expression, its zone stays", { cron: "0 8 * * *" }, job, { schedule: { ...berlin, expr: "0 8 * * *" } }],
+    ["a zone, its expression stays", { tz: "UTC" }, job, { schedule: { ...berlin, tz: "UTC" } }],
     ["no zone", { tz: "" }, job, { schedule: { kind: "cron", expr: "0 9 * * *" } }],
-    [
-      "a stagger",
-      { stagger: "1m" },
-      job,
-      { schedule: { kind: "cron", expr: "0 9 * * *", tz: "Europe/Berlin", staggerMs: 60_000 } },
-    ],
+    ["a stagger", { stagger: "1m" }, job, { schedule: { ...berlin, staggerMs: 60_000 } }],
     ["another schedule", { every: "5m" }, job, { schedule: { kind: "every", everyMs: 300_000 } }],
-    [
-      "work into a reminder",
-      { systemEvent: "tea" },
-      job,
-      { sessionTarget: "main", payload: { kind: "systemEvent", text: "tea" } },
-    ],
-    [
-      "a reminder into work",
-      { message: "look", session: "isolated" },
-      reminder,
-      { sessionTarget: "isolated", payload: { kind: "agentTurn", message: "look" } },
-    ],
+    ["work into a reminder", { systemEvent: "tea" }, job, { sessionTarget: "main", payload: reminder.payload }],
+    ["a reminder into work", { message: "look" }, reminder, { sessionTarget: "isolated", payload: job.payload }],
     ["a model", { model: "m" }, job, { payload: { kind: "agentTurn", model: "m" } }],
     ["a message", { message: "see" }, job, { payload: { kind: "agentTurn", message: "see" } }],
     ["a recipient", { to: "#b" }, job, { delivery: { mode: "announce", to: "#b" } }],
@@ -325,12 +232,7 @@ describe("svc cron edit", () => {
       posting,
       { delivery: { mode: "announce", channel: "irc", to: "" } },
     ],
-    [
-      "a webhook",
-      { webhook: "https://b.example" },
-      posting,
-      { delivery: { mode: "webhook", to: "https://b.example" } },
-    ],
+    ["a webhook", { webhook: "https://b" }, posting, { delivery: { mode: "webhook", to: "https://b" } }],
     ["no delivery", { deliver: false }, posting, { delivery: { mode: "none" } }],
     [
       "a window of a job that catches up with all",

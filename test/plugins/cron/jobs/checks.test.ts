@@ -17,17 +17,20 @@ const announce = (to: string, channel = "telegram"): Pick<CronJob, "delivery"> =
   delivery: { mode: "announce", channel, to },
 });
 
+const webhook = (to: string) => ({ mode: "webhook", to }) as const;
+const post = (to: string) => ({ delivery: webhook(to) });
+const fail = (to: string) => ({ delivery: { mode: "none", failureDestination: webhook(to) } as const });
+const alert = (to: string) => ({ failureAlert: webhook(to) });
+
 describe("checkJob", () => {
   const fine: [what: string, job: Checked][] = [
     ["a reminder", main],
     ["a reminder of the default agent", { ...main, agentId: "Main" }],
     ["a reminder that posts", { ...main, delivery: { mode: "webhook", to: "https://example.com/x" } }],
-    ["a reminder that delivers nothing", { ...main, delivery: { mode: "none" } }],
     [
       "a reminder that posts to a webhook, with a failure destination",
       { ...main, delivery: { mode: "webhook", to: "http://example.com", failureDestination: { channel: "irc" } } },
     ],
-    ["a turn of any agent", { ...isolated, agentId: "other" }],
     ["a turn that announces", { ...isolated, ...announce("-100:topic:5") }],
     ["a slash in the address of another messenger", { ...isolated, ...announce("-100/5", "irc") }],
     ["a recipient that is a URL without a webhook", { ...isolated, ...announce("https://t.me/x/5") }],
@@ -35,7 +38,6 @@ describe("checkJob", () => {
       "a recipient that stays while nothing is delivered",
       { ...isolated, delivery: { mode: "none", channel: "telegram", to: "1/2" } },
     ],
-    ["no alert", { ...isolated, failureAlert: false }],
     ["an alert to a webhook that is named elsewhere", { ...isolated, failureAlert: { mode: "webhook" } }],
   ];
   for (const [what, job] of fine) it(`accepts ${what}`, () => checkJob(job, context));
@@ -46,16 +48,7 @@ describe("checkJob", () => {
     ["a reminder of another agent", { ...main, agentId: "other" }, /default agent "main", not to "other"/],
     ["a reminder that announces", { ...main, ...announce("1") }, /"announce" is for isolated jobs/],
     ["a webhook to nowhere", { ...main, delivery: { mode: "webhook" } }, /delivery\.to of a webhook/],
-    [
-      "a webhook to a file",
-      { ...isolated, delivery: { mode: "webhook", to: "file:///etc/passwd" } },
-      /http:\/\/ or https:\/\//,
-    ],
-    [
-      "a webhook to no URL",
-      { ...isolated, delivery: { mode: "webhook", to: "example.com" } },
-      /http:\/\/ or https:\/\//,
-    ],
+    ["a webhook to a file", { ...isolated, ...post("file:///etc/passwd") }, /http:\/\/ or https:\/\//],
     [
       "a failure destination of a reminder that does not post",
       { ...main, delivery: { mode: "none", failureDestination: { channel: "irc" } } },
@@ -63,32 +56,18 @@ describe("checkJob", () => {
     ],
     [
       "a failure destination that is not a URL",
-      { ...isolated, delivery: { mode: "none", failureDestination: { mode: "webhook", to: "x" } } },
+      { ...isolated, ...fail("x") },
       /delivery\.failureDestination\.to of a webhook/,
     ],
-    [
-      "an alert that is not a URL",
-      { ...isolated, failureAlert: { mode: "webhook", to: "x" } },
-      /failureAlert\.to of a webhook/,
-    ],
-    ...["https://user:pw@h.example/x", "https://user@h.example/x", "http://:pw@h.example"].flatMap(
-      (to): [string, Checked, RegExp][] => [
-        [
-          `a webhook to ${to}`,
-          { ...isolated, delivery: { mode: "webhook", to } },
-          /^(?!.*pw@).*delivery\.to may have no user name or password; .*set cron\.webhookToken/,
+    ["an alert that is not a URL", { ...isolated, ...alert("x") }, /failureAlert\.to of a webhook/],
+    ...[post, fail, alert].flatMap((target) =>
+      ["https://user:pw@h.example/x", "https://user@h.example/x", "http://:pw@h.example"].map(
+        (to): [string, Checked, RegExp] => [
+          `${to} as ${target.name}`,
+          { ...isolated, ...target(to) },
+          /^(?!.*pw@).*\.to may have no user name or password; .*set cron\.webhookToken/,
         ],
-        [
-          `failures to ${to}`,
-          { ...isolated, delivery: { mode: "none", failureDestination: { mode: "webhook", to } } },
-          /delivery\.failureDestination\.to may have no user name/,
-        ],
-        [
-          `an alert to ${to}`,
-          { ...isolated, failureAlert: { mode: "webhook", to } },
-          /failureAlert\.to may have no user name/,
-        ],
-      ],
+      ),
     ),
     [
       "a topic with a slash",
@@ -109,7 +88,7 @@ describe("checkJob", () => {
   }
 
   it("does not repeat the URL of a webhook", () => {
-    const job: Checked = { ...isolated, delivery: { mode: "webhook", to: "ftp://user:secret@example.com" } };
+    const job: Checked = { ...isolated, ...post("ftp://user:secret@example.com") };
     assert.throws(
       () => checkJob(job, context),
       (error: Error) => !error.message.includes("secret"),

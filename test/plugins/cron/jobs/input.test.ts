@@ -32,120 +32,117 @@ const isRefusal = (pattern: RegExp) => (error: GatewayError) => {
 };
 
 describe("draftFrom", () => {
-  const cases: [what: string, given: unknown, draft: object][] = [
-    ["accepts a plain job", base, basicDraft],
-    ["unwraps data", { data: base }, basicDraft],
-    ["unwraps job", { job: base }, basicDraft],
-    ["makes an agent turn isolated, and announces it", { ...base, payload: turn }, turnDraft],
+  const at = (ms: number) => ({ schedule: { kind: "at", at: iso(ms) } });
+  const berlin = { expr: "0 */2 * * *", tz: "Europe/Berlin" };
+  const post = { mode: "webhook", to: "https://example.com" };
+  const cases: [what: string, given: object, draft: object][] = [
+    ["accepts a plain job", {}, {}],
+    ["makes an agent turn isolated, and announces it", { payload: turn }, turnDraft],
     // schedule
     [
       "infers at, which is removed after it ran",
-      { ...base, schedule: { at: "2030-01-01T01:00:00Z" } },
-      { ...basicDraft, schedule: { kind: "at", at: "2030-01-01T01:00:00.000Z" }, deleteAfterRun: true },
+      { schedule: { at: "2030-01-01T01:00:00Z" } },
+      { ...at(NOW + 60 * MINUTE), deleteAfterRun: true },
     ],
     [
       "accepts atMs",
-      { ...base, schedule: { atMs: NOW + MINUTE }, deleteAfterRun: false },
-      { ...basicDraft, schedule: { kind: "at", at: iso(NOW + MINUTE) }, deleteAfterRun: false },
+      { schedule: { atMs: NOW + MINUTE }, deleteAfterRun: false },
+      { ...at(NOW + MINUTE), deleteAfterRun: false },
     ],
     [
       "accepts atMs as text, and the kind in any case",
-      { ...base, schedule: { kind: "AT", atMs: String(NOW) }, deleteAfterRun: true },
-      { ...basicDraft, schedule: { kind: "at", at: iso(NOW) }, deleteAfterRun: true },
+      { schedule: { kind: "AT", atMs: String(NOW) }, deleteAfterRun: true },
+      { ...at(NOW), deleteAfterRun: true },
     ],
     [
       "prefers at to atMs",
-      { ...base, schedule: { at: "2030-06-01", atMs: NOW } },
-      { ...basicDraft, schedule: { kind: "at", at: "2030-06-01T00:00:00.000Z" }, deleteAfterRun: true },
+      { schedule: { at: "2030-06-01", atMs: NOW } },
+      { ...at(Date.UTC(2030, 5, 1)), deleteAfterRun: true },
     ],
     [
       "infers every, and gives it an anchor",
-      { ...base, schedule: { everyMs: 5 } },
-      { ...basicDraft, schedule: { kind: "every", everyMs: 5, anchorMs: NOW } },
+      { schedule: { everyMs: 5 } },
+      { schedule: { kind: "every", everyMs: 5, anchorMs: NOW } },
     ],
     [
       "infers cron from the older name of its expression",
-      { ...base, schedule: { cron: " 5 9 * * 1 ", tz: "" } },
-      { ...basicDraft, schedule: { kind: "cron", expr: "5 9 * * 1" } },
+      { schedule: { cron: " 5 9 * * 1 ", tz: "" } },
+      { schedule: { kind: "cron", expr: "5 9 * * 1" } },
     ],
-    [
-      "spreads the full hour",
-      { ...base, schedule: { expr: "0 */2 * * *", tz: "Europe/Berlin" } },
-      { ...basicDraft, schedule: { kind: "cron", expr: "0 */2 * * *", tz: "Europe/Berlin", staggerMs: 300_000 } },
-    ],
+    ["spreads the full hour", { schedule: berlin }, { schedule: { kind: "cron", ...berlin, staggerMs: 300_000 } }],
     [
       "leaves a stagger of its own",
-      { ...base, schedule: { expr: "0 * * * *", staggerMs: 0 } },
-      { ...basicDraft, schedule: { kind: "cron", expr: "0 * * * *", staggerMs: 0 } },
+      { schedule: { expr: "0 * * * *", staggerMs: 0 } },
+      { schedule: { kind: "cron", expr: "0 * * * *", staggerMs: 0 } },
     ],
     // payload
-    ["accepts a text as the payload", { ...base, payload: undefined, text: " tea " }, basicDraft],
-    ["accepts a message as the payload", { ...base, payload: undefined, message: "look" }, turnDraft],
-    ["infers a turn", { ...base, payload: { message: "look" } }, turnDraft],
-    ["infers a system event", { ...base, payload: { text: "tea" } }, basicDraft],
-    ["accepts the kind in any case", { ...base, payload: { ...turn, kind: "agentturn" } }, turnDraft],
+    ["accepts a message as the payload", { payload: undefined, message: "look" }, turnDraft],
+    ["infers a system event", { payload: { text: "tea" } }, {}],
+    ["accepts the kind in any case", { payload: { ...turn, kind: "agentturn" } }, turnDraft],
     [
       "moves what belongs to the turn into it",
-      { ...base, payload: { ...turn, model: "own" }, model: "other", thinking: "low", timeoutSeconds: 0 },
+      { payload: { ...turn, model: "own" }, model: "other", thinking: "low", timeoutSeconds: 0 },
       { ...turnDraft, payload: { ...turn, model: "own", thinking: "low", timeoutSeconds: 0 } },
     ],
     [
       "makes a delivery of older hints",
-      { ...base, payload: { ...turn, to: "#a", bestEffortDeliver: true }, provider: "IRC" },
+      { payload: { ...turn, to: "#a", bestEffortDeliver: true }, provider: "IRC" },
       { ...turnDraft, delivery: { mode: "announce", channel: "irc", to: "#a", bestEffort: true } },
     ],
     [
       "knows that nothing is to be delivered",
-      { ...base, payload: turn, deliver: false },
+      { payload: turn, deliver: false },
       { ...turnDraft, delivery: { mode: "none" } },
     ],
     [
       "leaves older hints next to a delivery unchanged",
-      { ...base, payload: { ...turn, provider: "IRC", deliver: true }, delivery: { mode: "none" } },
+      { payload: { ...turn, provider: "IRC", deliver: true }, delivery: { mode: "none" } },
       { ...turnDraft, payload: { ...turn, channel: "irc", deliver: true }, delivery: { mode: "none" } },
     ],
-    ["leaves blank texts out", { ...base, payload: { ...turn, model: " ", to: "" } }, turnDraft],
+    ["leaves blank texts out", { payload: { ...turn, model: " ", to: "" } }, turnDraft],
     // delivery
     [
       "accepts deliver as announce, and a channel in lower case",
-      { ...base, payload: turn, delivery: { mode: "Deliver", channel: " IRC ", to: " #a ", accountId: "" } },
+      { payload: turn, delivery: { mode: "Deliver", channel: " IRC ", to: " #a ", accountId: "" } },
       { ...turnDraft, delivery: { mode: "announce", channel: "irc", to: "#a" } },
     ],
     [
       "accepts a webhook",
-      { ...base, delivery: { mode: "webhook", to: "https://example.com", failureDestination: { channel: "IRC" } } },
+      { delivery: { ...post, failureDestination: { channel: "IRC" } } },
       {
         ...basicDraft,
-        delivery: { mode: "webhook", to: "https://example.com", failureDestination: { channel: "irc" } },
+        delivery: { ...post, failureDestination: { channel: "irc" } },
       },
     ],
     // the rest
-    ["reads enabled as text", { ...base, enabled: "False" }, { ...basicDraft, enabled: false }],
-    ["slugs the agent", { ...base, agentId: " My Agent! " }, { ...basicDraft, agentId: "my-agent" }],
-    ["leaves out an agent of nothing", { ...base, agentId: " ", sessionKey: "" }, basicDraft],
-    ["keeps null", { ...base, agentId: null, sessionKey: null }, { ...basicDraft, agentId: null, sessionKey: null }],
-    ["drops isolation", { ...base, isolation: { any: 1 } }, basicDraft],
-    ["treats an unknown wake mode as now", { ...base, wakeMode: 5 }, basicDraft],
-    ["accepts a wake mode", { ...base, wakeMode: "Next-Heartbeat" }, { ...basicDraft, wakeMode: "next-heartbeat" }],
+    ["reads enabled as text", { enabled: "False" }, { enabled: false }],
+    ["slugs the agent", { agentId: " My Agent! " }, { agentId: "my-agent" }],
+    ["leaves out an agent of nothing", { agentId: " ", sessionKey: "" }, {}],
+    ["keeps null", { agentId: null, sessionKey: null }, { agentId: null, sessionKey: null }],
+    ["drops isolation", { isolation: { any: 1 } }, {}],
+    ["treats an unknown wake mode as now", { wakeMode: 5 }, {}],
+    ["accepts a wake mode", { wakeMode: "Next-Heartbeat" }, { wakeMode: "next-heartbeat" }],
     [
       "accepts a plain string for catchUp",
-      { ...base, catchUp: "All", overlap: "Queue" },
-      { ...basicDraft, catchUp: { mode: "all" }, overlap: "queue" },
+      { catchUp: "All", overlap: "Queue" },
+      { catchUp: { mode: "all" }, overlap: "queue" },
     ],
     [
       "passes the other fields",
-      { ...base, catchUp: { mode: "all", windowMs: 5 }, failureAlert: false },
-      { ...basicDraft, catchUp: { mode: "all", windowMs: 5 }, failureAlert: false },
+      { catchUp: { mode: "all", windowMs: 5 }, failureAlert: false },
+      { catchUp: { mode: "all", windowMs: 5 }, failureAlert: false },
     ],
   ];
   for (const [what, given, draft] of cases) {
     it(what, () => {
-      const raw = json(given);
+      const raw = json({ ...base, ...given });
       const before = structuredClone(raw);
-      assert.deepEqual(draftFrom(raw, NOW), json(draft));
+      assert.deepEqual(draftFrom(raw, NOW), json({ ...basicDraft, ...draft }));
       assert.deepEqual(raw, before, "what was given stays as it was");
     });
   }
+
+  it("unwraps a job", () => assert.deepEqual(draftFrom({ job: base }, NOW), basicDraft));
 
   const names: [given: Fields, name: string][] = [
     [{ payload: { text: "\n  first line \nsecond" } }, "first line"],
@@ -159,78 +156,49 @@ describe("draftFrom", () => {
     });
   }
 
-  const refused: [what: string, given: unknown, why: RegExp][] = [
-    ["an unknown key", { ...base, foo: 1 }, /^invalid cron\.add params: at root: unexpected property 'foo'$/],
-    ["an id", { ...base, id: "x" }, /unexpected property 'id'/],
-    ["a state", { ...base, state: {} }, /unexpected property 'state'/],
+  const refused: [what: string, given: object, why: RegExp][] = [
+    ["an unknown key", { foo: 1 }, /^invalid cron\.add params: at root: unexpected property 'foo'$/],
     ["a wrapped job next to other keys", { job: base, foo: 1 }, /unexpected property 'job'/],
-    [
-      "an unknown key of the schedule alone",
-      { ...base, schedule: { ...every, foo: 1 } },
-      /params: at \/schedule: unexpected property 'foo'$/,
-    ],
-    [
-      "an unknown kind",
-      { ...base, schedule: { kind: "never" } },
-      /at \/schedule\/kind: must be one of "at", "every", "cron"$/,
-    ],
-    ["no time to wait", { ...base, schedule: { everyMs: 0 } }, /at \/schedule\/everyMs: must be >= 1$/],
-    [
-      "an expression of nothing",
-      { ...base, schedule: { kind: "cron", expr: " " } },
-      /at \/schedule\/expr: must not have fewer/,
-    ],
-    ["no schedule", { ...base, schedule: undefined }, /schedule/],
-    ["no payload", { ...base, payload: undefined }, /payload/],
-    ["a payload of no kind", { ...base, payload: { foo: 1 } }, /payload/],
-    [
-      "a blank text",
-      { ...base, payload: { kind: "systemEvent", text: "  " } },
-      /at \/payload\/text: must not have fewer/,
-    ],
-    ["a model of a system event", { ...base, model: "m" }, /unexpected property 'model'/],
-    ["a hint that is not a text", { ...base, payload: { ...turn, to: 5 } }, /at \/payload\/to: must be string/],
+    ["an unknown key of the schedule", { schedule: { ...every, foo: 1 } }, /at \/schedule: unexpected property 'foo'$/],
+    ["an unknown kind", { schedule: { kind: "never" } }, /at \/schedule\/kind: must be one of "at", "every", "cron"$/],
+    ["no time to wait", { schedule: { everyMs: 0 } }, /at \/schedule\/everyMs: must be >= 1$/],
+    ["no payload", { payload: undefined }, /payload/],
+    ["a payload of no kind", { payload: { foo: 1 } }, /payload/],
+    ["a blank text", { payload: { kind: "systemEvent", text: "  " } }, /at \/payload\/text: must not have fewer/],
     [
       "an unknown mode",
-      { ...base, delivery: { mode: "shout" } },
+      { delivery: { mode: "shout" } },
       /at \/delivery\/mode: must be one of "none", "announce", "webhook"/,
     ],
-    ["no mode", { ...base, delivery: {} }, /at \/delivery: must have required properties mode/],
-    ["a webhook to nowhere", { ...base, delivery: { mode: "webhook", to: " " } }, /at \/delivery\/to: must be the URL/],
-    ["an unknown target", { ...base, sessionTarget: "side" }, /at \/sessionTarget: must be one of "main", "isolated"/],
-    ["an agent without a letter", { ...base, agentId: "!!!" }, /at \/agentId: must have a letter or a digit/],
-    ["an agent that is a number", { ...base, agentId: 5 }, /at \/agentId/],
-    ["enabled: null", { ...base, enabled: null }, /at \/enabled: must be boolean/],
-    ["a failure alert of true", { ...base, failureAlert: true }, /at \/failureAlert/],
-    ["an unknown catch-up", { ...base, catchUp: "some" }, /at \/catchUp\/mode: must be one of/],
-    ["an unknown overlap", { ...base, overlap: "twice" }, /at \/overlap: must be one of/],
+    ["no mode", { delivery: {} }, /at \/delivery: must have required properties mode/],
+    ["a webhook to nowhere", { delivery: { mode: "webhook", to: " " } }, /at \/delivery\/to: must be the URL/],
+    ["an unknown target", { sessionTarget: "side" }, /at \/sessionTarget: must be one of "main", "isolated"/],
+    ["an agent without a letter", { agentId: "!!!" }, /at \/agentId: must have a letter or a digit/],
+    ["a failure alert of true", { failureAlert: true }, /at \/failureAlert/],
+    ["an unknown catch-up", { catchUp: "some" }, /at \/catchUp\/mode: must be one of/],
     [
       "very many keys",
-      Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`k${at}`, 1])),
+      Object.fromEntries(Array.from({ length: 98 }, (_, at) => [`k${at}`, 1])),
       /has 101 properties; at most 100/,
     ],
     [
       "very many keys below",
-      { ...base, failureAlert: Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`k${at}`, 1])) },
+      { failureAlert: Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`k${at}`, 1])) },
       /has 500 properties/,
     ],
-    ["an invalid moment", { ...base, schedule: { at: "tomorrow" } }, /at \/schedule\/at: must be ISO 8601 or epoch ms/],
-    ["a day that is in no calendar", { ...base, schedule: { at: "2030-02-30" } }, /must be ISO 8601/],
-    ["a moment of another kind", { ...base, schedule: { kind: "at", atMs: {} } }, /at \/schedule\/at: must be string/],
+    ["an invalid moment", { schedule: { at: "tomorrow" } }, /at \/schedule\/at: must be ISO 8601 or epoch ms/],
+    ["a day that is in no calendar", { schedule: { at: "2030-02-30" } }, /must be ISO 8601/],
+    ["a moment of another kind", { schedule: { kind: "at", atMs: {} } }, /at \/schedule\/at: must be string/],
     [
       "the past",
-      { ...base, schedule: { at: iso(NOW - MINUTE - 1) } },
+      { schedule: { at: iso(NOW - MINUTE - 1) } },
       /at \/schedule\/at: must not be in the past; it is 2030-01-01T00:00:00.000Z now/,
     ],
-    [
-      "a moment too far ahead",
-      { ...base, schedule: { at: iso(NOW + 10 * YEAR + 1) } },
-      /must not be more than 10 years ahead/,
-    ],
+    ["a moment too far ahead", { schedule: { at: iso(NOW + 10 * YEAR + 1) } }, /must not be more than 10 years ahead/],
   ];
   for (const [what, given, why] of refused) {
     it(`refuses ${what}`, () => {
-      assert.throws(() => draftFrom(json(given), NOW), isRefusal(why));
+      assert.throws(() => draftFrom(json({ ...base, ...given }), NOW), isRefusal(why));
     });
   }
 
@@ -251,7 +219,7 @@ describe("draftFrom", () => {
   for (const text of hostile) {
     it(`refuses ${text} by name`, () => {
       // A spread keeps `__proto__` as an own key, as JSON parsing creates it.
-      const raw = { ...json({ ...base }), ...(JSON.parse(text) as Fields) };
+      const raw = { ...json(base), ...(JSON.parse(text) as Fields) };
       assert.throws(() => draftFrom(raw, NOW), isRefusal(/unexpected property '(?:__proto__|constructor)'/));
       assert.equal(({} as Fields)["polluted"], undefined);
     });
@@ -302,29 +270,16 @@ describe("changeFrom", () => {
     ["an unknown key", { id: "a", patch: {}, mode: "x" }, /at root: unexpected property 'mode'/],
     ["an unknown key of the change", { id: "a", patch: { foo: 1 } }, /at \/patch: unexpected property 'foo'/],
     [
-      "an unknown key of the state",
-      { id: "a", patch: { state: { foo: 1 } } },
-      /at \/patch\/state: unexpected property 'foo'/,
-    ],
-    [
-      "a state of the wrong kind",
-      { id: "a", patch: { state: { lastStatus: "fine" } } },
-      /at \/patch\/state\/lastStatus: must be one of/,
-    ],
-    ["a model without a payload", { id: "a", patch: { model: "m" } }, /unexpected property 'model'/],
-    [
       "an unknown mode",
       { id: "a", patch: { delivery: { mode: "shout" } } },
       /at \/patch\/delivery\/mode: must be one of/,
     ],
-    ["an unknown wake mode", { id: "a", patch: { wakeMode: "later" } }, /at \/patch\/wakeMode: must be one of/],
     ["a blank name", { id: "a", patch: { name: " " } }, /at \/patch\/name: must not have fewer/],
     [
       "an invalid moment",
       { id: "a", patch: { schedule: { at: "soon" } } },
       /at \/patch\/schedule\/at: must be ISO 8601/,
     ],
-    ["createdAtMs", { id: "a", patch: { createdAtMs: 5 } }, /unexpected property 'createdAtMs'/],
   ];
   for (const [what, given, why] of refused) {
     it(`refuses ${what}`, () => {
@@ -336,7 +291,6 @@ describe("changeFrom", () => {
 describe("moments", () => {
   const moments: [text: string, expected: string | undefined][] = [
     ["2030-01-31", "2030-01-31T00:00:00.000Z"],
-    ["2030-01-31T09:00", "2030-01-31T09:00:00.000Z"],
     ["2030-01-31 09:00:05", "2030-01-31T09:00:05.000Z"],
     ["2030-01-31T09:00:05.25Z", "2030-01-31T09:00:05.250Z"],
     ["2030-01-31T09:00:05.123456789z", "2030-01-31T09:00:05.123Z"],
@@ -345,7 +299,6 @@ describe("moments", () => {
     ["2030-01-31T09:00+02", "2030-01-31T07:00:00.000Z"],
     [" 1767225600000 ", "2026-01-01T00:00:00.000Z"],
     ["0050-01-01", "0050-01-01T00:00:00.000Z"],
-    ["2028-02-29", "2028-02-29T00:00:00.000Z"],
     ["2030-02-29", undefined],
     ["2030-13-01", undefined],
     ["2030-01-31T24:00", undefined],
@@ -356,7 +309,6 @@ describe("moments", () => {
     ["99999999999999999999", undefined],
     ["-5", undefined],
     ["Jan 31 2030", undefined],
-    ["+20m", undefined],
     ["", undefined],
   ];
   for (const [text, expected] of moments) {
@@ -370,15 +322,12 @@ describe("moments", () => {
 describe("the default stagger", () => {
   const exprs: [expr: string, staggerMs: number | undefined][] = [
     ["0 * * * *", 300_000],
-    ["0 */6 * * *", 300_000],
     ["00 * * * *", 300_000],
     ["0 0 * * * *", 300_000],
     [" 0  *  * * * ", 300_000],
     ["30 0 * * * *", undefined],
     ["0 9 * * *", undefined],
-    ["5 * * * *", undefined],
     ["* * * * *", undefined],
-    ["*/5 * * * *", undefined],
     ["0 *", undefined],
     ["", undefined],
   ];

@@ -33,74 +33,48 @@ const hourly: CronJob = { ...isolated, schedule: { kind: "cron", expr: "0 * * * 
 
 const { delivery, payload } = isolated;
 const mainTurn = { kind: "agentTurn", message: "look" } as const;
+const tea = { kind: "systemEvent", text: "tea" } as const;
+const hints = { to: "#z", bestEffortDeliver: true };
+const idle = { lastRunAtMs: 8 };
 
-/** A change and its effect; `undefined` for removed fields. Everything else stays. */
-const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<Record<keyof CronJob, unknown>>][] = [
-  ["nothing but the time of the change", isolated, {}, {}],
+/** A change that is its own effect. Everything else stays. */
+const plain: [what: string, job: CronJob, patch: CronJobPatch][] = [
+  ["nothing but the time of the change", isolated, {}],
   [
     "plain fields",
     isolated,
     { name: "x", deleteAfterRun: true, wakeMode: "next-heartbeat", overlap: "queue", catchUp: { mode: "none" } },
-    { name: "x", deleteAfterRun: true, wakeMode: "next-heartbeat", overlap: "queue", catchUp: { mode: "none" } },
   ],
+  ["an agent and a session", isolated, { agentId: "b", sessionKey: "k" }],
+  ["every accepts an anchor", isolated, { schedule: { kind: "every", everyMs: 6, anchorMs: 0 } }],
+  ["cron accepts a stagger", hourly, { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 0 } }],
+  ["a new cron without a default stagger has none", isolated, { schedule: { kind: "cron", expr: "5 9 * * *" } }],
+  ["at", isolated, { schedule: { kind: "at", at: "2030-01-02T00:00:00.000Z" } }],
+  ["a moment in the past that stays", once, { name: "x", schedule: { kind: "at", at: "2020-01-01" } }],
+  ["the text alone", main, { payload: { kind: "systemEvent", text: "cake" } }],
+  ["a turn replaces the payload", main, { sessionTarget: "isolated", payload: { ...mainTurn, fallbacks: ["a"] } }],
+  ["main keeps a webhook", main, { name: "x" }],
+  ["no alert", isolated, { failureAlert: false }],
+  ["an alert after none", { ...isolated, failureAlert: false }, { failureAlert: { after: 3 } }],
+  ["another field of a disabled job", { ...isolated, enabled: false }, { name: "x" }],
+  ["enabling leaves the state", { ...isolated, enabled: false }, { enabled: true }],
+];
+
+const every = (everyMs: number, anchorMs?: number) =>
+  ({ schedule: { kind: "every", everyMs, ...(anchorMs === undefined ? {} : { anchorMs }) } }) as const;
+const expression = (expr: string, staggerMs?: number) =>
+  ({ schedule: { kind: "cron", expr, ...(staggerMs === undefined ? {} : { staggerMs }) } }) as const;
+
+/** A change and its other effect; `undefined` for removed fields. */
+const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<Record<keyof CronJob, unknown>>][] = [
+  ...plain.map(([what, job, patch]): (typeof cases)[number] => [what, job, patch, patch]),
   ["null clears", isolated, { agentId: null, sessionKey: null }, { agentId: undefined }],
-  ["an agent and a session", isolated, { agentId: "b", sessionKey: "k" }, { agentId: "b", sessionKey: "k" }],
   ["a description of nothing", isolated, { description: "" }, { description: undefined }],
   // schedule
-  [
-    "every keeps its anchor",
-    isolated,
-    { schedule: { kind: "every", everyMs: 6 } },
-    { schedule: { kind: "every", everyMs: 6, anchorMs: 7 } },
-  ],
-  [
-    "every accepts an anchor",
-    isolated,
-    { schedule: { kind: "every", everyMs: 6, anchorMs: 0 } },
-    { schedule: { kind: "every", everyMs: 6, anchorMs: 0 } },
-  ],
-  [
-    "a new every starts now",
-    hourly,
-    { schedule: { kind: "every", everyMs: 6 } },
-    { schedule: { kind: "every", everyMs: 6, anchorMs: NOW } },
-  ],
-  [
-    "cron keeps its stagger, not its zone",
-    hourly,
-    { schedule: { kind: "cron", expr: "5 * * * *" } },
-    { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 9 } },
-  ],
-  [
-    "cron accepts a stagger",
-    hourly,
-    { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 0 } },
-    { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 0 } },
-  ],
-  [
-    "a new cron has the default stagger",
-    isolated,
-    { schedule: { kind: "cron", expr: "0 * * * *" } },
-    { schedule: { kind: "cron", expr: "0 * * * *", staggerMs: 300_000 } },
-  ],
-  [
-    "a new cron without a default stagger has none",
-    isolated,
-    { schedule: { kind: "cron", expr: "5 9 * * *" } },
-    { schedule: { kind: "cron", expr: "5 9 * * *" } },
-  ],
-  [
-    "at",
-    isolated,
-    { schedule: { kind: "at", at: "2030-01-02T00:00:00.000Z" } },
-    { schedule: { kind: "at", at: "2030-01-02T00:00:00.000Z" } },
-  ],
-  [
-    "a moment in the past that stays",
-    once,
-    { name: "x", schedule: { kind: "at", at: "2020-01-01" } },
-    { name: "x", schedule: { kind: "at", at: "2020-01-01" } },
-  ],
+  ["every keeps its anchor", isolated, every(6), every(6, 7)],
+  ["a new every starts now", hourly, every(6), every(6, NOW)],
+  ["cron keeps its stagger, not its zone", hourly, expression("5 * * * *"), expression("5 * * * *", 9)],
+  ["a new cron has the default stagger", isolated, expression("0 * * * *"), expression("0 * * * *", 300_000)],
   // payload
   [
     "the message alone",
@@ -120,24 +94,12 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
     { payload: { kind: "agentTurn", fallbacks: ["a"], timeoutSeconds: 0 } },
     { payload: { ...payload, timeoutSeconds: 0 } },
   ],
-  [
-    "the text alone",
-    main,
-    { payload: { kind: "systemEvent", text: "cake" } },
-    { payload: { kind: "systemEvent", text: "cake" } },
-  ],
   ["no text keeps it", main, { payload: { kind: "systemEvent" } }, {}],
   [
     "another kind replaces the payload",
     isolated,
-    { sessionTarget: "main", payload: { kind: "systemEvent", text: "tea" } },
-    { sessionTarget: "main", payload: { kind: "systemEvent", text: "tea" }, delivery: undefined },
-  ],
-  [
-    "a turn replaces the payload",
-    main,
-    { sessionTarget: "isolated", payload: { ...mainTurn, fallbacks: ["a"] } },
-    { sessionTarget: "isolated", payload: { ...mainTurn, fallbacks: ["a"] } },
+    { sessionTarget: "main", payload: tea },
+    { sessionTarget: "main", payload: tea, delivery: undefined },
   ],
   // delivery
   ["a field of the delivery", isolated, { delivery: { to: "#c" } }, { delivery: { ...delivery, to: "#c" } }],
@@ -162,11 +124,8 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
   [
     "older hints also make a delivery",
     bare,
-    { payload: { kind: "agentTurn", to: "#z", bestEffortDeliver: true } },
-    {
-      payload: { ...payload, to: "#z", bestEffortDeliver: true },
-      delivery: { mode: "announce", to: "#z", bestEffort: true },
-    },
+    { payload: { kind: "agentTurn", ...hints } },
+    { payload: { ...payload, ...hints }, delivery: { mode: "announce", to: "#z", bestEffort: true } },
   ],
   [
     "an older hint that nothing is to be delivered",
@@ -186,16 +145,7 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
     { payload: { kind: "agentTurn", to: "#z" }, delivery: { mode: "none" } },
     { payload: { ...payload, to: "#z" }, delivery: { ...delivery, mode: "none" } },
   ],
-  ["main keeps a webhook", main, { name: "x" }, { name: "x" }],
   ["main drops any other delivery", main, { delivery: { mode: "announce" } }, { delivery: undefined }],
-  // failureAlert
-  ["no alert", isolated, { failureAlert: false }, { failureAlert: false }],
-  [
-    "an alert after none",
-    { ...isolated, failureAlert: false },
-    { failureAlert: { after: 3 } },
-    { failureAlert: { after: 3 } },
-  ],
   [
     "an alert is merged",
     { ...isolated, failureAlert: { after: 3, to: "#a" } },
@@ -204,20 +154,8 @@ const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<
   ],
   // state
   ["the state is merged", isolated, { state: { nextRunAtMs: 50 } }, { state: { ...isolated.state, nextRunAtMs: 50 } }],
-  [
-    "disabling stops",
-    isolated,
-    { enabled: false, state: { nextRunAtMs: 50 } },
-    { enabled: false, state: { lastRunAtMs: 8 } },
-  ],
-  [
-    "a schedule of a disabled job",
-    { ...isolated, enabled: false },
-    { schedule: isolated.schedule },
-    { state: { lastRunAtMs: 8 } },
-  ],
-  ["another field of a disabled job", { ...isolated, enabled: false }, { name: "x" }, { name: "x" }],
-  ["enabling leaves the state", { ...isolated, enabled: false }, { enabled: true }, { enabled: true }],
+  ["disabling stops", isolated, { enabled: false, state: { nextRunAtMs: 50 } }, { enabled: false, state: idle }],
+  ["a schedule of a disabled job", { ...isolated, enabled: false }, { schedule: isolated.schedule }, { state: idle }],
 ];
 
 describe("patched", () => {
@@ -232,29 +170,13 @@ describe("patched", () => {
     });
   }
 
+  const past = /^invalid cron\.update params: at \/patch\/schedule\/at: must not be in the past/;
+  const at = (text: string) => ({ schedule: { kind: "at", at: text } }) as const;
   const refused: [what: string, job: CronJob, patch: CronJobPatch, code: string, why: RegExp][] = [
-    [
-      "a system event without a text",
-      isolated,
-      { payload: { kind: "systemEvent" } },
-      "UNAVAILABLE",
-      /^Error: .*needs text/,
-    ],
-    [
-      "a turn without a message",
-      main,
-      { payload: { kind: "agentTurn", model: "m" } },
-      "UNAVAILABLE",
-      /^Error: .*needs message/,
-    ],
-    [
-      "the past",
-      once,
-      { schedule: { kind: "at", at: "2020-01-02" } },
-      "INVALID_REQUEST",
-      /^invalid cron\.update params: at \/patch\/schedule\/at: must not be in the past/,
-    ],
-    ["a moment too far ahead", isolated, { schedule: { kind: "at", at: "2041-01-01" } }, "INVALID_REQUEST", /10 years/],
+    ["no text", isolated, { payload: { kind: "systemEvent" } }, "UNAVAILABLE", /^Error: .*needs text/],
+    ["no message", main, { payload: { kind: "agentTurn", model: "m" } }, "UNAVAILABLE", /^Error: .*needs message/],
+    ["the past", once, at("2020-01-02"), "INVALID_REQUEST", past],
+    ["a moment too far ahead", isolated, at("2041-01-01"), "INVALID_REQUEST", /10 years/],
   ];
   for (const [what, job, patch, code, message] of refused) {
     it(`refuses ${what}`, () => assert.throws(() => patched(job, patch, NOW), { code, message }));

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { matches, type Origin, outsideOrigin, type Principal } from "@svc/sdk";
-import type { CronJob } from "@svc/sdk/cron";
 import { createFakeClock } from "@svc/sdk/testing";
 import type { OutsideWords, ToolCall, ToolResult } from "@svc/sdk/tools";
 import { type CronActions, cronTool } from "../../../../plugins/cron/jobs/tool.ts";
@@ -17,17 +16,9 @@ function scene(given: Partial<CronActions> = {}, place: Partial<ToolCall> = {}) 
     asked.push([name, params]);
     return { ok: true } as never; // the tool passes any result on
   };
-  const service: CronActions = {
-    status: action("status"),
-    list: action("list"),
-    add: action("add"),
-    update: action("update"),
-    remove: action("remove"),
-    run: action("run"),
-    runs: action("runs"),
-    wake: action("wake"),
-    ...given,
-  };
+  const names = ["status", "list", "add", "update", "remove", "run", "runs", "wake"] as const;
+  const actions = Object.fromEntries(names.map((name) => [name, action(name)])) as Record<keyof CronActions, never>;
+  const service: CronActions = { ...actions, ...given };
   const clock = createFakeClock();
   const tool = cronTool(service, clock);
   async function use(args: object, outside?: OutsideWords): Promise<ToolResult> {
@@ -62,7 +53,6 @@ describe("the tool cron", () => {
       { action: "list", includeDisabled: true, query: "x", limit: 3 },
       ["list", { includeDisabled: true, query: "x", limit: 3 }],
     ],
-    [{ action: "add", job: turn }, ["add", { ...turn, agentId: "bob" }]],
     [{ action: "add", job: { job: turn } }, ["add", { ...turn, agentId: "bob" }]],
     [{ action: "add", job: { ...turn, agentId: "ann" } }, ["add", { ...turn, agentId: "ann" }]],
     [{ action: "add", job: { ...turn, agentId: null } }, ["add", { ...turn, agentId: null }]],
@@ -74,10 +64,8 @@ describe("the tool cron", () => {
     [{ action: "add", job: { ...reminder, sessionKey: "main" } }, ["add", { ...reminder, sessionKey: "main" }]],
     [{ action: "add", job: { ...reminder, agentId: "main" } }, ["add", { ...reminder, agentId: "main" }]],
     [{ action: "update", id: "j", patch: { enabled: false } }, ["update", { id: "j", patch: { enabled: false } }]],
-    [{ action: "remove", jobId: "j" }, ["remove", { id: "j" }]],
     [{ action: "remove", id: "j", jobId: " j " }, ["remove", { id: "j" }]],
     [{ action: "run", id: "j", runMode: "due" }, ["run", { id: "j", mode: "due" }]],
-    [{ action: "runs" }, ["runs", {}]],
     [{ action: "runs", id: "j", limit: 3 }, ["runs", { id: "j", limit: 3 }]],
     [{ action: "wake", text: "look" }, ["wake", { text: "look", mode: "next-heartbeat" }]],
     [{ action: "wake", text: "look", mode: "now" }, ["wake", { text: "look", mode: "now" }]],
@@ -173,11 +161,5 @@ describe("the tool cron", () => {
     await answer;
     fail?.(new Error("nobody hears this"));
     await new Promise((resolve) => setImmediate(resolve));
-  });
-
-  it("passes results on", async () => {
-    const job = { id: "j", name: "n" } as CronJob; // other fields do not matter here
-    const { use } = scene({ add: async () => job });
-    assert.deepEqual((await use({ action: "add", job: turn })).details, job);
   });
 });

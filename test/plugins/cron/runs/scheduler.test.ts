@@ -24,6 +24,7 @@ const log = { debug() {}, info() {}, warn() {}, error: (about: object) => assert
 before(loadCalendar);
 
 interface Record {
+  readonly [column: string]: string | number;
   readonly due_at: number;
   readonly through_at: number;
   readonly status: string;
@@ -72,15 +73,8 @@ async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string
   const open = async () => {
     const runner = { pump: (jobId: string) => void finish(jobId), cancel: () => 0 };
     const rest = { notifyMain: async () => assert.fail(), publish: () => undefined };
-    scheduler = new Scheduler({
-      store,
-      changes,
-      runner,
-      clock,
-      log,
-      timeZone: () => timeZone,
-      ...rest,
-    } as ConstructorParameters<typeof Scheduler>[0]);
+    const sources = { store, changes, runner, clock, log, timeZone: () => timeZone, ...rest };
+    scheduler = new Scheduler(sources as ConstructorParameters<typeof Scheduler>[0]);
     await scheduler.open();
     await idle();
   };
@@ -119,11 +113,7 @@ async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string
       await open();
     },
     next: async (name: string) => (await store.job(name))?.nextAt ?? assert.fail(name),
-    records: (name: string) =>
-      storage.all<Record & { [column: string]: string | number }>(
-        "SELECT * FROM cron_fires WHERE job_id = ? ORDER BY due_at",
-        [name],
-      ),
+    records: (name: string) => storage.all<Record>("SELECT * FROM cron_fires WHERE job_id = ? ORDER BY due_at", [name]),
   };
 }
 
@@ -150,12 +140,13 @@ async function check({ records, next, ran, now }: Scene, name: string, schedule:
   return all.filter(({ status }) => status === "ran").length;
 }
 
+const SCHEDULES = {
+  second: { kind: "cron", expr: "* * * * * *", tz: "UTC" },
+  minute: { kind: "cron", expr: "* * * * *", tz: "UTC" },
+} as const;
+
 describe("a clock that was ahead", () => {
-  const schedules: { [name: string]: CronSchedule } = {
-    every: { kind: "every", everyMs: 2 * SECOND, anchorMs: NOON },
-    second: { kind: "cron", expr: "* * * * * *", tz: "UTC" },
-    minute: { kind: "cron", expr: "* * * * *", tz: "UTC" },
-  };
+  const schedules = { ...SCHEDULES, every: { kind: "every", everyMs: 2 * SECOND, anchorMs: NOON } as const };
 
   for (const isRestarted of [false, true]) {
     it(`leaves jobs due by their schedule${isRestarted ? ", also after a restart" : ""}`, async (t) => {
@@ -180,8 +171,7 @@ describe("a clock that was ahead", () => {
   }
 
   it("ends a back-off that it began", async (t) => {
-    const { every = assert.fail() } = schedules;
-    const scene = await openScheduler(t, { every });
+    const scene = await openScheduler(t, { every: schedules.every });
     scene.jump(2 * HOUR);
     await scene.pass(2 * SECOND);
     const lastRunAtMs = scene.now();
@@ -193,8 +183,7 @@ describe("a clock that was ahead", () => {
   });
 
   it("updates the number of runs that a shared record stands for", async (t) => {
-    const { every = assert.fail() } = schedules;
-    const scene = await openScheduler(t, { every });
+    const scene = await openScheduler(t, { every: schedules.every });
     scene.jump(2 * HOUR);
     await scene.pass(2 * SECOND);
     scene.jump(-2 * HOUR + 10 * MINUTE);
@@ -261,11 +250,7 @@ describe("jobs without a zone", () => {
 });
 
 it("each scheduled run has one record, across outages and clock jumps", { timeout: 120_000 }, async (t) => {
-  const schedules: { [name: string]: CronSchedule } = {
-    every: { kind: "every", everyMs: 7 * SECOND, anchorMs: NOON },
-    second: { kind: "cron", expr: "* * * * * *", tz: "UTC" },
-    minute: { kind: "cron", expr: "* * * * *", tz: "UTC" },
-  };
+  const schedules = { ...SCHEDULES, every: { kind: "every", everyMs: 7 * SECOND, anchorMs: NOON } as const };
   const random = createRandom(SEED);
   const scene = await openScheduler(t, schedules);
   let ran = 0;

@@ -42,16 +42,8 @@ const failed: Ended = { status: "error", error: "no", isTransient: false };
 describe("the end of a run", () => {
   const cases: [what: string, more: Partial<RunOutcome>, expected: Partial<Ended>][] = [
     ["is ok", { status: "ok" }, { status: "ok", isTransient: false }],
-    [
-      "is too late",
-      { status: "aborted", abortReason: "timeout" },
-      { status: "error", error: TIMED_OUT, isTransient: false },
-    ],
-    [
-      "was wanted",
-      { status: "aborted", abortReason: "rpc" },
-      { error: "the run was stopped (rpc)", isTransient: false },
-    ],
+    ["is too late", { status: "aborted", abortReason: "timeout" }, { status: "error", error: TIMED_OUT }],
+    ["was wanted", { status: "aborted", abortReason: "rpc" }, { error: "the run was stopped (rpc)" }],
     ["may pass", { retryable: true, failure: "rate_limit" }, { error: "no", isTransient: true }],
     ["stays", { failure: "auth" }, { isTransient: false }],
     ["is a restart, before anything was done", { calledTools: false }, { isTransient: true }],
@@ -131,20 +123,14 @@ describe("failures are notified", () => {
 
   it("at the failure destination, unless the result is sent there anyway", () => {
     const delivery = { mode: "announce", channel: "irc", to: "#home" } as const;
-    const elsewhere = withDefaults(CronConfig, { failureDestination: { channel: "irc", to: "#ops" } });
-    assert.deepEqual(failureDestination({ ...definition, delivery }, elsewhere), {
-      mode: "announce",
-      channel: "irc",
-      to: "#ops",
-    });
-    assert.equal(
-      failureDestination(
-        { ...definition, delivery: { ...delivery, failureDestination: { channel: "irc", to: "#home" } } },
-        elsewhere,
-      ),
-      undefined,
-    );
-    assert.equal(failureDestination({ ...definition, delivery }, config), undefined);
+    const failureDestinationOf = (given: object, settings: object) =>
+      failureDestination({ ...definition, delivery: { ...delivery, ...given } }, withDefaults(CronConfig, settings));
+    const ops = { channel: "irc", to: "#ops" };
+    const home = { channel: "irc", to: "#home" };
+    const elsewhere = { failureDestination: ops };
+    assert.deepEqual(failureDestinationOf({}, elsewhere), { mode: "announce", ...ops });
+    assert.equal(failureDestinationOf({ failureDestination: home }, elsewhere), undefined);
+    assert.equal(failureDestinationOf({}, {}), undefined);
     assert.match(failureText(definition, 3, "no"), /"job" failed 3 times in a row.\nLast error: no/);
   });
 });

@@ -136,28 +136,20 @@ describe("a hybrid search", () => {
 });
 
 describe("a server that fails", () => {
-  const failures: [
-    what: string,
-    behaviour: Parameters<Awaited<ReturnType<typeof startEmbeddings>>["behave"]>[0],
-    said: RegExp,
-  ][] = [
-    [
-      "refuses the key",
-      refusing(401, "no such key s3cr3t-value"),
-      /401; check memorySearch.remote.apiKey. Its message: no such key \*\*\*$/,
-    ],
+  type Behaviour = Parameters<Awaited<ReturnType<typeof startEmbeddings>>["behave"]>[0];
+  const unequal = /vectors of equal length/;
+  const badKey = /401; check memorySearch.remote.apiKey. Its message: no such key \*\*\*$/;
+  const moved = refusing(307, "", { location: "http://127.0.0.1:1/" });
+  const failures: [what: string, behaviour: Behaviour, said: RegExp][] = [
+    ["refuses the key", refusing(401, "no such key s3cr3t-value"), badKey],
     ["does not know the model", refusing(404, "model m not found"), /404; check .+baseUrl and memorySearch.model/],
-    ["has moved", refusing(307, "", { location: "http://127.0.0.1:1/" }), /redirects are not followed/],
+    ["has moved", moved, /redirects are not followed/],
     ["is broken", refusing(500, "oh\n\u001b[2J no"), /answered 500. Its message: oh \[2J no$/],
     ["refuses any text", refusing(400, "bad model"), /answered 400. Its message: bad model/],
     ["gives no vectors", (_asked, response) => void response.end("<html>"), /returned no vectors/],
     ["gives too few vectors", () => [[1, 2]], /not return \d+ vectors of equal length|returned no/],
-    [
-      "gives vectors of several lengths",
-      ({ input }) => input.map((_, at) => [1, 2, 3, 4].slice(at)),
-      /vectors of equal length/,
-    ],
-    ["gives vectors of nothing", ({ input }) => input.map(() => [0, 0]), /vectors of equal length/],
+    ["gives vectors of several lengths", ({ input }) => input.map((_, at) => [1, 2, 3, 4].slice(at)), unequal],
+    ["gives vectors of nothing", ({ input }) => input.map(() => [0, 0]), unequal],
     ["disconnects", (_asked, response) => void response.destroy(), /cannot be reached/],
   ];
   for (const [what, behaviour, said] of failures)

@@ -97,23 +97,19 @@ describe("a search", () => {
   it("treats operators and quotes as punctuation", async (t) => {
     const { places } = await scene(t, files);
     const atlas = ["MEMORY.md:4-5"];
-    const hostile = [
+    const quotes = [
       'atlas"',
       '"atlas',
       "atlas*",
       "^atlas",
-      "text:atlas",
-      "{text heading}:atlas",
       "-atlas",
-      "atlas AND",
-      "NEAR(atlas, 2)",
       "(atlas",
-      "atlas) OR (",
-      "atlas'; DROP TABLE chunks; --",
-      'atlas" OR "',
       "%atlas_\\",
       "atlas\u0000",
+      'atlas" OR "',
     ];
+    const operators = ["text:atlas", "{text heading}:atlas", "atlas AND", "NEAR(atlas, 2)", "atlas) OR ("];
+    const hostile = [...quotes, ...operators, "atlas'; DROP TABLE chunks; --"];
     for (const text of hostile) assert.deepEqual((await places(text)).slice(0, 1), atlas, text);
     for (const text of ['"', '""', "*", "NOT", "NEAR()", "^", "a:"]) await places(text);
     assert.deepEqual(await places("atlas"), atlas);
@@ -170,16 +166,13 @@ describe("a search", () => {
     );
     assert.equal(count, 1);
     const expected = ["memory/binary.md", "memory/hard.md", "memory/inside.md", "memory/pipe.md", "memory/soft.md"];
-    assert.deepEqual(
-      leftOut.map(({ path }) => path),
-      expected,
-    );
-    assert.match(String(leftOut.find(({ path }) => path === "memory/hard.md")?.reason), /hard links/);
     const again = await ask("secret", { refresh: false });
-    assert.deepEqual(
-      again.leftOut.map(({ path }) => path),
-      expected,
-    );
+    for (const { leftOut: found } of [{ leftOut }, again])
+      assert.deepEqual(
+        found.map(({ path }) => path),
+        expected,
+      );
+    assert.match(String(leftOut.find(({ path }) => path === "memory/hard.md")?.reason), /hard links/);
   });
 
   it("does not follow memory/ itself when it is a link", async (t) => {

@@ -10,62 +10,29 @@ const line = (number: number) => `line ${number} ${"word ".repeat(18)}`.trim();
 const lines = (count: number) => Array.from({ length: count }, (_, index) => line(index + 1));
 
 describe("chunks", () => {
-  const cases: [what: string, text: string, chunks: [startLine: number, endLine: number, heading: string][]][] = [
+  /** Chunks as `<first line>-<last line> <heading>`. */
+  const cases: [what: string, text: string, chunks: string[]][] = [
     ["nothing", "", []],
     ["blank lines only", " \n\n\t\n", []],
-    ["a text without headings", "one\ntwo", [[1, 2, ""]]],
-    ["blank lines around a text", "\n\none\n\n", [[3, 3, ""]]],
-    [
-      "Windows line ends",
-      "# A\r\none\r\n# B\r\ntwo",
-      [
-        [1, 2, "A"],
-        [3, 4, "B"],
-      ],
-    ],
-    [
-      "a section each",
-      "intro\n# A\none\n## B\ntwo\n# C\nthree",
-      [
-        [1, 1, ""],
-        [2, 3, "A"],
-        [4, 5, "A > B"],
-        [6, 7, "C"],
-      ],
-    ],
-    [
-      "levels that are left out",
-      "### Deep\none\n# Top\ntwo",
-      [
-        [1, 2, "Deep"],
-        [3, 4, "Top"],
-      ],
-    ],
-    [
-      "# inside a fence",
-      "# A\n```sh\n# no heading\n~~~\n# neither\n```\n# B",
-      [
-        [1, 6, "A"],
-        [7, 7, "B"],
-      ],
-    ],
-    ["# without a space", "#tag\none", [[1, 2, ""]]],
-    ["a fence that is never closed", "# A\n```\n# none", [[1, 3, "A"]]],
+    ["a text without headings", "one\ntwo", ["1-2 "]],
+    ["blank lines around a text", "\n\none\n\n", ["3-3 "]],
+    ["Windows line ends", "# A\r\none\r\n# B\r\ntwo", ["1-2 A", "3-4 B"]],
+    ["a section each", "intro\n# A\none\n## B\ntwo\n# C\nthree", ["1-1 ", "2-3 A", "4-5 A > B", "6-7 C"]],
+    ["levels that are left out", "### Deep\none\n# Top\ntwo", ["1-2 Deep", "3-4 Top"]],
+    ["# inside a fence", "# A\n```sh\n# no heading\n~~~\n# neither\n```\n# B", ["1-6 A", "7-7 B"]],
+    ["# without a space", "#tag\none", ["1-2 "]],
+    ["a fence that is never closed", "# A\n```\n# none", ["1-3 A"]],
   ];
   for (const [what, text, expected] of cases) {
     it(`of ${what}`, () => {
       const found = chunksOf(text);
       assert.deepEqual(
-        found.map(({ startLine, endLine, heading }) => [startLine, endLine, heading]),
+        found.map(({ startLine, endLine, heading }) => `${startLine}-${endLine} ${heading}`),
         expected,
       );
+      const all = linesOf(text);
       for (const { startLine, endLine, text: part } of found)
-        assert.equal(
-          part,
-          linesOf(text)
-            .slice(startLine - 1, endLine)
-            .join("\n"),
-        );
+        assert.equal(part, all.slice(startLine - 1, endLine).join("\n"));
     });
   }
 
@@ -92,15 +59,8 @@ describe("chunks", () => {
   it("of a line longer than a chunk have its line number", () => {
     const chunks = chunksOf(`# A\n${"x".repeat(5_000)}\nend`);
     assert.deepEqual(
-      chunks.map(({ startLine, endLine, text }) => [startLine, endLine, text.length]),
-      [
-        [1, 1, 3],
-        [2, 2, 1_600],
-        [2, 2, 1_600],
-        [2, 2, 1_600],
-        [2, 2, 200],
-        [3, 3, 3],
-      ],
+      chunks.map(({ startLine, endLine, text }) => `${startLine}-${endLine} ${text.length}`),
+      ["1-1 3", "2-2 1600", "2-2 1600", "2-2 1600", "2-2 200", "3-3 3"],
     );
   });
 

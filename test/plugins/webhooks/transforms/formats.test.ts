@@ -15,95 +15,75 @@ export default t;
 const CJS = `const { word } = require("./word");\nvar octal = 010;\nmodule.exports = ({ payload }) => ({ text: word + payload.n });\n`;
 const WORD = { "word.ts": `export const word: string = "w";` };
 
-const formats: [name: string, module: string, files: Record<string, string>, extra?: string][] = [
-  [".ts", "t.ts", { "t.ts": TS, ...WORD }],
-  [".mts", "t.mts", { "t.mts": TS, ...WORD }],
+/** A transform that returns these words and the number of the payload. */
+const says = (words: string) => `export default ({ payload }: any) => ({ text: ${words} + payload.n });`;
+const SCHEMA = "payload: Type.Object({ n: Type.Number() })";
+const HERE = "fileURLToPath(import.meta.url), import.meta.filename, fileURLToPath(import.meta.resolve('./t.ts'))";
+
+const formats: [name: string, module: string, text: string, others?: Record<string, string>, exported?: string][] = [
+  [".ts", "t.ts", TS, WORD],
+  [".mts", "t.mts", TS, WORD],
   [
     ".cts with import = and export =",
     "t.cts",
-    {
-      "t.cts": `import w = require("./word");\nexport = ({ payload }: any) => ({ text: w.word + payload.n });`,
-      ...WORD,
-    },
+    `import w = require("./word");\nexport = ({ payload }: any) => ({ text: w.word + payload.n });`,
+    WORD,
   ],
-  [".js as an ES module", "t.js", { "t.js": ESM, "word.js": `export const word = "w";` }],
-  [".js as CommonJS", "t.js", { "t.js": CJS, "word.js": `exports.word = "w";` }],
-  [".mjs", "t.mjs", { "t.mjs": ESM, "word.js": `export const word = "w";` }],
-  [".cjs", "t.cjs", { "t.cjs": CJS, "word.cjs": `exports.word = "w";` }],
+  [".js as an ES module", "t.js", ESM, { "word.js": `export const word = "w";` }],
+  [".js as CommonJS", "t.js", CJS, { "word.js": `exports.word = "w";` }],
+  [".mjs", "t.mjs", ESM, { "word.js": `export const word = "w";` }],
+  [".cjs", "t.cjs", CJS, { "word.cjs": `exports.word = "w";` }],
   [
     "ES modules under a package.json that says CommonJS",
     "t.js",
-    { "t.js": ESM, "word.js": `export const word = "w";`, "package.json": `{"type":"commonjs"}` },
+    ESM,
+    { "word.js": `export const word = "w";`, "package.json": `{"type":"commonjs"}` },
   ],
   [
     "CommonJS under a package.json that says ES modules",
     "t.js",
-    { "t.js": CJS, "word.js": `exports.word = "w";`, "package.json": `{"type":"module"}` },
+    CJS,
+    { "word.js": `exports.word = "w";`, "package.json": `{"type":"module"}` },
   ],
-  ["an ES module that a CommonJS one requires", "t.cjs", { "t.cjs": CJS, ...WORD }],
+  ["an ES module that a CommonJS one requires", "t.cjs", CJS, WORD],
   [
     "a CommonJS one that an ES module imports",
     "t.mjs",
-    {
-      "t.mjs": `import w, { word } from "./word.cjs";\nexport default ({ payload }) => ({ text: w.word.slice(1) + word + payload.n });`,
-      "word.cjs": `module.exports = { word: "w" };`,
-    },
+    `import w, { word } from "./word.cjs";\n${says("w.word.slice(1) + word").replace(": any", "")}`,
+    { "word.cjs": `module.exports = { word: "w" };` },
   ],
   [
     "JSON",
     "t.ts",
-    {
-      "t.ts": `import data from "./data.json" with { type: "json" };\nimport * as all from "./data.json";\nexport default ({ payload }: any) => ({ text: data.word.slice(1) + all.word + payload.n });`,
-      "data.json": `\uFEFF{"word":"w"}`,
-    },
+    `import data from "./data.json" with { type: "json" };\nimport * as all from "./data.json";\n${says("data.word.slice(1) + all.word")}`,
+    { "data.json": `\uFEFF{"word":"w"}` },
   ],
-  [
-    "JSON that is required",
-    "t.cjs",
-    {
-      "t.cjs": `const { word } = require("./data.json");\nmodule.exports = ({ payload }) => ({ text: word + payload.n });`,
-      "data.json": `{"word":"w"}`,
-    },
-  ],
+  ["JSON that is required", "t.cjs", CJS.replace("./word", "./data.json"), { "data.json": `{"word":"w"}` }],
   [
     "a directory with an index",
     "t.ts",
-    {
-      "t.ts": `import { word } from "./lib";\nexport default ({ payload }: any) => ({ text: word + payload.n });`,
-      "lib/index.ts": `export * from "../word.js";`,
-      ...WORD,
-    },
+    `import { word } from "./lib";\n${says("word")}`,
+    { "lib/index.ts": `export * from "../word.js";`, ...WORD },
   ],
-  ["a file below a directory", "git/t.ts", { "git/t.ts": TS.replace("./word.ts", "../word.ts"), ...WORD }],
-  [
-    "an await at the top",
-    "t.ts",
-    {
-      "t.ts": `const { word } = await import("./word.ts");\nexport default ({ payload }: any) => ({ text: word + payload.n });`,
-      ...WORD,
-    },
-  ],
+  ["a file below a directory", "git/t.ts", TS.replace("./word.ts", "../word.ts"), WORD],
+  ["an await at the top", "t.ts", `const { word } = await import("./word.ts");\n${says("word")}`, WORD],
   [
     "an import inside of a call",
     "t.ts",
-    {
-      "t.ts": `export default async ({ payload }: any) => ({ text: (await import("./word.ts")).word + payload.n });`,
-      ...WORD,
-    },
+    `export default async ({ payload }: any) => ({ text: (await import("./word.ts")).word + payload.n });`,
+    WORD,
   ],
   [
     "files that import each other",
     "t.ts",
-    {
-      "t.ts": `import { two } from "./two.ts";\nexport const one = () => "w";\nexport default ({ payload }: any) => ({ text: two() + payload.n });`,
-      "two.ts": `import { one } from "./t.ts";\nexport const two = () => one();`,
-    },
+    `import { two } from "./two.ts";\nexport const one = () => "w";\n${says("two()")}`,
+    { "two.ts": `import { one } from "./t.ts";\nexport const two = () => one();` },
   ],
   [
     "files that wait for each other",
     "t.ts",
+    `await Promise.all([import("./a.ts"), import("./b.ts")]);\n${says('"w"')}`,
     {
-      "t.ts": `await Promise.all([import("./a.ts"), import("./b.ts")]);\nexport default ({ payload }: any) => ({ text: "w" + payload.n });`,
       "a.ts": `import "./b.ts";\nawait 1;\nexport {};`,
       "b.ts": `import "./a.ts";\nawait 1;\nexport {};`,
     },
@@ -111,55 +91,39 @@ const formats: [name: string, module: string, files: Record<string, string>, ext
   [
     "built-in modules of Node",
     "t.ts",
-    {
-      "t.ts": `import path, { basename } from "node:path";\nimport fs = require("fs");\nexport default ({ payload }: any) => ({ text: basename("/x/w") + path.sep.slice(1) + (fs.existsSync ? "" : "?") + payload.n });`,
-    },
+    `import path, { basename } from "node:path";\nimport fs = require("fs");\n${says('basename("/x/w") + path.sep.slice(1) + (fs.existsSync ? "" : "?")')}`,
   ],
   [
     "the place of the file",
     "t.ts",
-    {
-      "t.ts": `import { fileURLToPath } from "node:url";\nconst here = [fileURLToPath(import.meta.url), import.meta.filename, fileURLToPath(import.meta.resolve("./t.ts"))];\nexport default ({ payload }: any) => ({ text: (new Set(here).size === 1 && import.meta.dirname.endsWith("transforms") ? "w" : here.join()) + payload.n });`,
-    },
+    `import { fileURLToPath } from "node:url";\nconst here = [${HERE}];\n${says('(new Set(here).size === 1 && import.meta.dirname.endsWith("transforms") ? "w" : here.join())')}`,
   ],
-  [
-    "a named transform",
-    "t.ts",
-    { "t.ts": `export const transform = ({ payload }: any) => ({ text: "w" + payload.n });` },
-  ],
+  ["a named transform", "t.ts", `export const transform = ({ payload }: any) => ({ text: "w" + payload.n });`],
   [
     "an export of the mapping's choice",
     "t.ts",
-    {
-      "t.ts": `export default () => null;\nexport function other({ payload }: any) { return { text: "w" + payload.n }; }`,
-    },
+    `export default () => null;\nexport function other({ payload }: any) { return { text: "w" + payload.n }; }`,
+    {},
     "other",
   ],
   [
     "defineTransform",
     "t.ts",
-    {
-      "t.ts": `import { defineTransform, Type } from "@svc/sdk/transform";\nexport default defineTransform({ payload: Type.Object({ n: Type.Number() }), examples: [{ payload: { n: 1 }, expect: { text: "w1" } }], transform: ({ payload }) => ({ text: "w" + payload.n }) });`,
-    },
+    `import { defineTransform, Type } from "@svc/sdk/transform";\nexport default defineTransform({ ${SCHEMA}, examples: [{ payload: { n: 1 }, expect: { text: "w1" } }], transform: ({ payload }) => ({ text: "w" + payload.n }) });`,
   ],
   [
     "defineTransform in CommonJS",
     "t.cjs",
-    {
-      "t.cjs": `const { defineTransform, Type } = require("@svc/sdk/transform");\nmodule.exports = defineTransform({ payload: Type.Object({ n: Type.Number() }), transform: ({ payload }) => ({ text: "w" + payload.n }) });`,
-    },
+    `const { defineTransform, Type } = require("@svc/sdk/transform");\nmodule.exports = defineTransform({ ${SCHEMA}, transform: ({ payload }) => ({ text: "w" + payload.n }) });`,
   ],
-  [
-    "a first line for a shell",
-    "t.mjs",
-    { "t.mjs": `#!/usr/bin/env node\nexport default ({ payload }) => ({ text: "w" + payload.n });` },
-  ],
+  ["a first line for a shell", "t.mjs", `#!/usr/bin/env node\n${says('"w"').replace(": any", "")}`],
 ];
 
 describe("a transform may be written as", () => {
-  for (const [name, module, files, extra] of formats)
+  for (const [name, module, text, others, exported] of formats)
     it(name, LIMIT, async (t) => {
-      const ref = { module, ...(extra !== undefined && { export: extra }) };
+      const ref = { module, ...(exported !== undefined && { export: exported }) };
+      const files = { [module]: text, ...others };
       const transforms = await scene(t, files).configured([ref, { ...ref, placement: "worker" }]);
       for (const placed of [ref, { ...ref, placement: "worker" as const }]) {
         assert.equal(transforms.info(placed).problem, undefined);

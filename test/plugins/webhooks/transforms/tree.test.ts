@@ -28,33 +28,34 @@ function outside({ root }: Scene, text: string = EVIL): string {
   return file;
 }
 
+type Attack = (made: Scene) => void;
+
+/** Puts something else in the place of a file. */
+const instead =
+  (path: string, put: (file: string, made: Scene) => void): Attack =>
+  (made) => {
+    made.remove(path);
+    put(join(made.root, path), made);
+  };
+
+const linkInside: Attack = (made) => {
+  made.write("real.ts", GOOD);
+  instead("t.ts", (file) => symlinkSync("real.ts", file))(made);
+};
+
+/** Files below `lib/` with this text. */
+const filled =
+  (count: number, text: string): Attack =>
+  ({ write }) =>
+    Array.from({ length: count }, (_, index) => write(`lib/${index}.json`, text));
+
 describe("a transform does not serve when", () => {
-  const attacks: [
-    what: string,
-    attack: (made: Scene) => void,
-    problem: RegExp,
-    options?: { skip: string | boolean },
-  ][] = [
-    [
-      "it is a link to a file outside",
-      (made) => (made.remove("t.ts"), symlinkSync(outside(made), join(made.root, "t.ts"))),
-      /t\.ts: is a symbolic link; put the file itself there/,
-    ],
-    [
-      "it is a link to a file inside",
-      (made) => (made.remove("t.ts"), made.write("real.ts", GOOD), symlinkSync("real.ts", join(made.root, "t.ts"))),
-      /symbolic link/,
-    ],
-    [
-      "it cannot be resolved",
-      (made) => (made.remove("t.ts"), symlinkSync("nowhere.ts", join(made.root, "t.ts"))),
-      /symbolic link/,
-    ],
-    [
-      "it has another name elsewhere",
-      (made) => (made.remove("t.ts"), linkSync(outside(made), join(made.root, "t.ts"))),
-      /hard link/,
-    ],
+  const isLink = /t\.ts: is a symbolic link; put the file itself there/;
+  const attacks: [what: string, attack: Attack, problem: RegExp, options?: { skip: string | boolean }][] = [
+    ["it is a link to a file outside", instead("t.ts", (file, made) => symlinkSync(outside(made), file)), isLink],
+    ["it is a link to a file inside", linkInside, isLink],
+    ["it cannot be resolved", instead("t.ts", (file) => symlinkSync("nowhere.ts", file)), isLink],
+    ["it has another name elsewhere", instead("t.ts", (file, made) => linkSync(outside(made), file)), /hard link/],
     [
       "anybody may write to it",
       ({ root }) => chmodSync(join(root, "t.ts"), 0o646),
@@ -65,12 +66,8 @@ describe("a transform does not serve when", () => {
       ({ root }) => chmodSync(root, 0o777),
       /transforms is world-writable; run: chmod o-w/,
     ],
-    ["it is a directory", (made) => (made.remove("t.ts"), mkdirSync(join(made.root, "t.ts"))), /does not exist/],
-    [
-      "it is a pipe",
-      (made) => (made.remove("t.ts"), void execFileSync("mkfifo", [join(made.root, "t.ts")])),
-      /t\.ts: is not a regular file/,
-    ],
+    ["it is a directory", instead("t.ts", (file) => mkdirSync(file)), /does not exist/],
+    ["it is a pipe", instead("t.ts", (file) => execFileSync("mkfifo", [file])), /t\.ts: is not a regular file/],
     [
       "it belongs to somebody else",
       ({ root }) => chownSync(join(root, "t.ts"), OTHER_USER, 0),
@@ -83,21 +80,9 @@ describe("a transform does not serve when", () => {
       /transforms belongs to another user/,
       AS_ROOT,
     ],
-    [
-      "there are too many files",
-      (made) => {
-        for (let n = 0; n < 1_001; n += 1) made.write(`lib/${n}.json`, "1");
-      },
-      /has more than 1000 files/,
-    ],
-    [
-      "there is too much",
-      (made) => {
-        for (let n = 0; n < 9; n += 1) made.write(`lib/${n}.json`, `"${"x".repeat(1 << 20)}"`);
-      },
-      /has more than 8 MiB/,
-    ],
-    ["one file is too large", (made) => void made.write("t.ts", `//${"x".repeat(9 << 20)}`), /larger than 8 MiB/],
+    ["there are too many files", filled(1_001, "1"), /has more than 1000 files/],
+    ["there is too much", filled(9, `"${"x".repeat(1 << 20)}"`), /has more than 8 MiB/],
+    ["one file is too large", (made) => made.write("t.ts", `//${"x".repeat(9 << 20)}`), /larger than 8 MiB/],
   ];
   for (const [what, attack, problem, options = {}] of attacks)
     it(what, { ...LIMIT, ...options }, async (t) => {
@@ -127,10 +112,10 @@ describe("a transform does not serve when", () => {
 });
 
 describe("a helper that cannot be trusted", () => {
-  const attacks: [what: string, attack: (made: Scene) => void, problem: RegExp][] = [
+  const attacks: [what: string, attack: Attack, problem: RegExp][] = [
     [
       "in a directory that is a link",
-      (made) => (made.remove("lib"), symlinkSync(dirname(outside(made)), join(made.root, "lib"))),
+      instead("lib", (file, made) => symlinkSync(dirname(outside(made)), file)),
       /lib\/word\.ts \(lib is a symbolic link/,
     ],
     [
@@ -140,7 +125,7 @@ describe("a helper that cannot be trusted", () => {
     ],
     [
       "that is a link",
-      (made) => (made.remove("lib/word.ts"), symlinkSync(outside(made), join(made.root, "lib/word.ts"))),
+      instead("lib/word.ts", (file, made) => symlinkSync(outside(made), file)),
       /lib\/word\.ts is a symbolic link/,
     ],
   ];
@@ -155,13 +140,7 @@ describe("a helper that cannot be trusted", () => {
       const transforms = await made.configured([{ module: "t.ts" }, { module: "free.ts" }]);
       assert.match(transforms.info({ module: "t.ts" }).problem ?? "", problem);
       assert.equal(transforms.info({ module: "free.ts" }).state, "live");
-      assert.match(
-        transforms
-          .problems()
-          .map(({ path, message }) => `${path} ${message}`)
-          .join(),
-        /lib/,
-      );
+      assert.ok(transforms.problems().some(({ path, message }) => `${path} ${message}`.includes("lib")));
     });
 });
 
