@@ -47,7 +47,7 @@ describe("svc plugins list", () => {
       ["sessions", "disabled", "disabled by plugins.entries.sessions.enabled"],
       ["greet", "active", undefined],
     ];
-    assert.deepEqual((await list()).map(([id]) => id).sort(), ["config", "greet", "sessions"]);
+    assert.deepEqual((await list()).map(([id = ""]) => id).sort(), ["config", "greet", "sessions"]);
     await stop();
     assert.deepEqual(await list(), expected);
   });
