@@ -41,6 +41,12 @@ function svc(stateDir: string, args: readonly string[], input = "") {
   return { child, ended, soFar: () => out };
 }
 
+async function historyOf(stateDir: string, sessionKey: string) {
+  const params = JSON.stringify({ sessionKey });
+  const { out } = await svc(stateDir, ["gateway", "call", "chat.history", "--params", params, "--json"]).ended;
+  return (JSON.parse(out) as { messages: { role: string; stopReason?: string }[] }).messages;
+}
+
 describe("svc chat", () => {
   it("talks to the offline responder without any configuration", async (t) => {
     const { stateDir } = await start(t);
@@ -54,14 +60,8 @@ describe("svc chat", () => {
     const { code, out } = await svc(stateDir, ["chat", "--session", "piped"], "echo one\nstatus\n").ended;
     assert.equal(code, 0);
     assert.match(out, /one[\s\S]*session_status[\s\S]*agent:main:piped/);
-    const history = JSON.parse(
-      (await svc(stateDir, ["gateway", "call", "chat.history", "--params", '{"sessionKey":"piped"}', "--json"]).ended)
-        .out,
-    ) as { messages: { role: string }[] };
-    assert.deepEqual(
-      history.messages.map(({ role }) => role),
-      ["user", "assistant", "user", "assistant", "toolResult", "assistant"],
-    );
+    const roles = (await historyOf(stateDir, "piped")).map(({ role }) => role);
+    assert.deepEqual(roles, ["user", "assistant", "user", "assistant", "toolResult", "assistant"]);
   });
 
   it("streams a model's answer and prints one JSON value with --json", async (t) => {
@@ -85,11 +85,7 @@ describe("svc chat", () => {
     for (let turn = 0; turn < 200 && !server?.requests[0]?.aborted; turn++)
       await new Promise((resolve) => setTimeout(resolve, 10));
     assert.equal(server?.requests[0]?.aborted, true);
-    const history = JSON.parse(
-      (await svc(stateDir, ["gateway", "call", "chat.history", "--params", '{"sessionKey":"main"}', "--json"]).ended)
-        .out,
-    ) as { messages: { stopReason?: string }[] };
-    assert.equal(history.messages.at(-1)?.stopReason, "aborted");
+    assert.equal((await historyOf(stateDir, "main")).at(-1)?.stopReason, "aborted");
   });
 
   it("reports the cause and the next step when no gateway runs", async (t) => {

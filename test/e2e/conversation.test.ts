@@ -15,21 +15,21 @@ type AgentEvent = PayloadOf<typeof agentEvent>;
 async function start(t: TestContext, options: FakeModelServerOptions = {}) {
   const server = await startFakeModelServer(options);
   t.after(() => server.close());
-  const config = {
-    models: {
-      providers: {
-        fake: {
-          baseUrl: server.url,
-          apiKey: "key-1",
-          models: [{ id: "gpt-x", name: "Fake", input: ["text", "image"] }],
-        },
-      },
-    },
-    agents: { defaults: { model: "fake/gpt-x" } },
-  };
+  const list = [{ id: "gpt-x", name: "Fake", input: ["text", "image"] }];
+  const fake = { baseUrl: server.url, apiKey: "key-1", models: list };
+  const config = { models: { providers: { fake } }, agents: { defaults: { model: "fake/gpt-x" } } };
   const running = await testGateway(t, { config });
   const talker = await running.connect({ caps: ["tool-events"] });
-  return { ...running, server, talker, ...record(talker) };
+  const recorded = record(talker);
+  /** Sends to the main session. @returns the id of the run */
+  const send = async (message: string, more: { attachments?: { mimeType: string; content: string }[] } = {}) => {
+    const runId = nextRun();
+    await talker.call(chat.send, { sessionKey: "main", message, idempotencyKey: runId, ...more });
+    return runId;
+  };
+  /** Sends, and waits for the end of the run. */
+  const say = async (...said: Parameters<typeof send>) => recorded.ended(await send(...said));
+  return { ...running, server, talker, ...recorded, send, say };
 }
 
 /** Records the chat and agent events of a client. */
@@ -54,6 +54,9 @@ function body({ requests }: FakeModelServer, index: number): unknown {
   assert.ok(request);
   return request.body;
 }
+
+const rolesOf = (server: FakeModelServer, index: number) =>
+  (body(server, index) as { messages: { role: string }[] }).messages.map(({ role }) => role);
 
 const textOf = (event: ChatEvent | undefined) => event?.message?.content.map(({ text }) => text).join("");
 let serial = 0;
@@ -82,33 +85,23 @@ describe("a conversation", () => {
   });
 
   it("remembers what was said before, and history shows it", async (t) => {
-    const { talker, server, ended } = await start(t);
-    for (const message of ["first", "second"]) {
-      const runId = nextRun();
-      await talker.call(chat.send, { sessionKey: "main", message, idempotencyKey: runId });
-      await ended(runId);
-    }
-    const last = body(server, -1) as { messages: { role: string }[] };
-    assert.deepEqual(
-      last.messages.map(({ role }) => role),
-      ["system", "user", "assistant", "user"],
-    );
+    const { talker, server, say } = await start(t);
+    for (const message of ["first", "second"]) await say(message);
+    assert.deepEqual(rolesOf(server, -1), ["system", "user", "assistant", "user"]);
     const { messages } = await talker.call(chat.history, { sessionKey: "main" });
     const roles = messages.map((message) => (message as { role: string }).role);
     assert.deepEqual(roles, ["user", "assistant", "user", "assistant"]);
-    const { sessions: rows } = await talker.call(sessions.list, { includeDerivedTitles: true });
-    assert.deepEqual(
-      rows.map(({ key, derivedTitle }) => [key, derivedTitle]),
-      [["agent:main:main", "first"]],
-    );
+    const {
+      sessions: [row, ...more],
+    } = await talker.call(sessions.list, { includeDerivedTitles: true });
+    assert.deepEqual([row?.key, row?.derivedTitle, more], ["agent:main:main", "first", []]);
   });
 
   it("calls a tool and continues with its result; tool events reach only participants", async (t) => {
     const replies = [{ toolCalls: [{ name: "session_status", arguments: {} }] }, { text: "All is well." }];
-    const { talker, server, steps, ended, connect } = await start(t, { replies });
+    const { server, steps, ended, connect, send } = await start(t, { replies });
     const stranger = record(await connect({ caps: ["tool-events"] }));
-    const runId = nextRun();
-    await talker.call(chat.send, { sessionKey: "main", message: "how is the session?", idempotencyKey: runId });
+    const runId = await send("how is the session?");
     assert.equal(textOf(await ended(runId)), "All is well.");
     await stranger.ended(runId);
     const phases = (list: AgentEvent[]) =>
@@ -121,34 +114,20 @@ describe("a conversation", () => {
   });
 
   it("chat text never shrinks within a run, also over a tool call", async (t) => {
-    const replies = [
-      {
-        pieces: ["Let me look at that for you."],
-        delayMs: 160,
-        toolCalls: [{ name: "session_status", arguments: {} }],
-      },
-      { pieces: ["Fine", "."], delayMs: 200 },
-    ];
-    const { talker, chats, ended } = await start(t, { replies });
-    const runId = nextRun();
-    await talker.call(chat.send, { sessionKey: "main", message: "look", idempotencyKey: runId });
-    const final = await ended(runId);
+    const toolCalls = [{ name: "session_status", arguments: {} }];
+    const first = { pieces: ["Let me look at that for you."], delayMs: 160, toolCalls };
+    const replies = [first, { pieces: ["Fine", "."], delayMs: 200 }];
+    const { chats, say } = await start(t, { replies });
+    const final = await say("look");
     const texts = [...chats.filter(({ state }) => state === "delta"), final].map((event) => textOf(event) ?? "");
     texts.reduce((before, text) => (assert.ok(text.length >= before.length, `"${before}" then "${text}"`), text), "");
     assert.match(texts.at(-1) ?? "", /Let me look at that for you\.\s+Fine\.$/);
   });
 
   it("sends pictures along", async (t) => {
-    const { talker, server, ended } = await start(t);
+    const { talker, server, say } = await start(t);
     const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-    const runId = nextRun();
-    await talker.call(chat.send, {
-      sessionKey: "main",
-      message: "what is this?",
-      idempotencyKey: runId,
-      attachments: [{ mimeType: "image/png", content: png }],
-    });
-    await ended(runId);
+    await say("what is this?", { attachments: [{ mimeType: "image/png", content: png }] });
     const { messages } = body(server, 0) as {
       messages: { role: string; content: { type: string; image_url?: { url: string } }[] }[];
     };
@@ -159,17 +138,12 @@ describe("a conversation", () => {
   });
 
   it("an abort keeps the text so far and closes the socket to the model", async (t) => {
-    const { talker, server, ended, chats } = await start(t, {
-      replies: [{ pieces: Array.from({ length: 100 }, (_, index) => `word${index} `), delayMs: 20 }],
-    });
-    const runId = nextRun();
-    await talker.call(chat.send, { sessionKey: "main", message: "talk", idempotencyKey: runId });
+    const pieces = Array.from({ length: 100 }, (_, index) => `word${index} `);
+    const { talker, server, ended, chats, send } = await start(t, { replies: [{ pieces, delayMs: 20 }] });
+    const runId = await send("talk");
     while (!chats.some(({ state }) => state === "delta")) await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.deepEqual(await talker.call(chat.abort, { sessionKey: "main", runId }), {
-      ok: true,
-      aborted: true,
-      runIds: [runId],
-    });
+    const aborted = await talker.call(chat.abort, { sessionKey: "main", runId });
+    assert.deepEqual(aborted, { ok: true, aborted: true, runIds: [runId] });
     const end = await ended(runId);
     assert.deepEqual([end.state, end.stopReason], ["aborted", "rpc"]);
     for (let turn = 0; turn < 100 && !server.requests[0]?.aborted; turn++)
@@ -182,30 +156,20 @@ describe("a conversation", () => {
   });
 
   it("a failing server is reported in a sentence with the next step, and the session continues", async (t) => {
-    const { talker, ended } = await start(t, { replies: [{ status: 401 }, { text: "back" }] });
-    const [first, second] = [nextRun(), nextRun()];
-    await talker.call(chat.send, { sessionKey: "main", message: "hi", idempotencyKey: first });
-    const failed = await ended(first);
+    const { say } = await start(t, { replies: [{ status: 401 }, { text: "back" }] });
+    const failed = await say("hi");
     assert.equal(failed.state, "error");
     assert.match(failed.errorMessage ?? "", /models\.providers\.fake\.apiKey/);
     assert.ok(!failed.errorMessage?.includes("key-1"));
-    await talker.call(chat.send, { sessionKey: "main", message: "again", idempotencyKey: second });
-    assert.equal(textOf(await ended(second)), "back");
+    assert.equal(textOf(await say("again")), "back");
   });
 
   it("messages to a busy session run one after the other", async (t) => {
-    const { talker, server, ended } = await start(t, {
-      replies: [{ pieces: ["a", "b"], delayMs: 100 }, { text: "second" }],
-    });
-    const [first, second] = [nextRun(), nextRun()];
-    await talker.call(chat.send, { sessionKey: "main", message: "one", idempotencyKey: first });
-    await talker.call(chat.send, { sessionKey: "main", message: "two", idempotencyKey: second });
-    await Promise.all([ended(first), ended(second)]);
-    const { messages } = body(server, 1) as { messages: { role: string }[] };
-    assert.deepEqual(
-      messages.map(({ role }) => role),
-      ["system", "user", "assistant", "user"],
-    );
+    const replies = [{ pieces: ["a", "b"], delayMs: 100 }, { text: "second" }];
+    const { server, ended, send } = await start(t, { replies });
+    const runs = [await send("one"), await send("two")];
+    await Promise.all(runs.map((runId) => ended(runId)));
+    assert.deepEqual(rolesOf(server, 1), ["system", "user", "assistant", "user"]);
   });
 
   it("the same idempotency key never runs twice", async (t) => {

@@ -111,26 +111,15 @@ describe("svc gateway call", () => {
     assert.deepEqual(facts(error.details), { code: "AUTH_TOKEN_MISMATCH", authReason: "token_mismatch" });
   });
 
-  const refused: [why: string, args: string[], says: RegExp][] = [
-    ["an unknown method", ["no.such"], /^INVALID_REQUEST: unknown method: no\.such\nNext: svc gateway methods, /],
-    ["a method of a plugin that is not in use", ["sessions.list"], /sessions\.list.*sessions/],
-    [
-      "wrong params",
-      ["config.get", "--params", '{"x": 1}'],
-      /invalid config\.get params: at root: unexpected property 'x'/,
-    ],
-    [
-      "params that are no object",
-      ["config.get", "--params", "[]"],
-      /invalid config\.get params: at root: must be object/,
-    ],
-  ];
   it("passes refusals on, and exits 1", async (t) => {
     const here = home(t, few);
     await here.run();
-    for (const [why, args, says] of refused) {
-      const { code, stdout, stderr } = await here.svc(["gateway", "call", ...args]);
-      assert.deepEqual([code, stdout], [1, ""], why);
+    for (const [params, says] of [
+      ['{"x": 1}', /invalid config\.get params: at root: unexpected property 'x'/],
+      ["[]", /invalid config\.get params: at root: must be object/],
+    ] as const) {
+      const { code, stdout, stderr } = await here.svc(["gateway", "call", "config.get", "--params", params]);
+      assert.deepEqual([code, stdout], [1, ""], params);
       assert.match(stderr, says);
     }
   });
@@ -201,10 +190,9 @@ export default definePlugin({ id: "far", api: "^1.0.0", setup: (gateway) => gate
 describe("svc gateway call, wrongly used", () => {
   const rows: [args: string[], says: RegExp][] = [
     [
-      ["--params", "{"],
+      ["--params", "limit=5"],
       /^--params is not JSON: .*\nExample: svc gateway call some\.method --params '\{"limit": 5\}'\n$/,
     ],
-    [["--params", "limit=5"], /^--params is not JSON/],
     [["--params", ""], /^--params is not JSON/],
     [
       ["--timeout", "soon"],

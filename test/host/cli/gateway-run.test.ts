@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { describe, it } from "node:test";
+import { directory } from "../../directory.ts";
 import { startGatewayProcess } from "../../gateway-process.ts";
 import { home } from "./svc.ts";
 
@@ -28,17 +27,8 @@ describe("svc gateway run", () => {
       [],
     );
     assert.ok(plugins.length >= 9);
-    assert.deepEqual(
-      { ...rest, url: "", version: "" },
-      {
-        ready: true,
-        url: "",
-        version: "",
-        stateDir: here.stateDir,
-        authMode: "token",
-        warnings: [],
-      },
-    );
+    const told = { ready: true, stateDir: here.stateDir, authMode: "token", warnings: [] };
+    assert.deepEqual(rest, { url: ready.url, version: ready["version"], ...told });
     assert.equal((await fetch(`${ready.url.replace("ws", "http")}/healthz`)).status, 200);
     const { code, stdout, stderr } = await stop();
     assert.deepEqual([code, stderr], [0, ""]);
@@ -57,11 +47,8 @@ describe("svc gateway run", () => {
     const { svc, run } = home(t, few);
     const { ready, pid, ended } = await run();
     const stopped = await svc(["gateway", "stop"]);
-    assert.deepEqual(stopped, {
-      code: 0,
-      stdout: `The gateway (process ${pid}, ${ready.url}) was stopped.\n`,
-      stderr: "",
-    });
+    const stdout = `The gateway (process ${pid}, ${ready.url}) was stopped.\n`;
+    assert.deepEqual(stopped, { code: 0, stdout, stderr: "" });
     assert.equal((await ended).code, 0);
     const again = await svc(["gateway", "stop"]);
     assert.equal(again.code, 1);
@@ -71,20 +58,13 @@ describe("svc gateway run", () => {
     );
   });
 
-  it("makes its state private to its owner", async (t) => {
-    const { stateDir, run } = home(t, few);
-    await run();
-    assert.equal(modeOf(stateDir), "700");
-    assert.equal(modeOf(join(stateDir, "credentials")), "700");
-    assert.equal(modeOf(join(stateDir, "cache")), "700");
-    assert.equal(modeOf(join(stateDir, "credentials/gateway-token")), "600");
-    assert.equal(modeOf(join(stateDir, "startup-report.json")), "600");
-  });
-
-  it("generates a token once, and reuses it at later starts", async (t) => {
+  it("makes its state private to its owner, generates a token once, and reuses it at later starts", async (t) => {
     const { stateDir, run } = home(t, few);
     const token = () => readFileSync(join(stateDir, "credentials/gateway-token"), "utf8");
     const first = await run();
+    const modes = (...names: string[]) => names.map((name) => modeOf(join(stateDir, name)));
+    assert.deepEqual(modes("", "credentials", "cache"), ["700", "700", "700"]);
+    assert.deepEqual(modes("credentials/gateway-token", "startup-report.json"), ["600", "600"]);
     const made = token();
     assert.match(made, /^[0-9a-f]{48}\n$/);
     await first.stop();
@@ -110,10 +90,8 @@ describe("svc gateway run", () => {
       svc(["gateway", "call", "config.get", "--url", ready.url, "--token", token, "--json"]);
     assert.equal((await call("kept")).code, 1);
     assert.ok(!(await call("flag")).stdout.includes("reconnect"));
-    writeFileSync(
-      configPath,
-      JSON.stringify({ ...few, channels: { reconnect: 1 }, gateway: { auth: { mode: "none" } } }),
-    );
+    const changed = { ...few, channels: { reconnect: 1 }, gateway: { auth: { mode: "none" } } };
+    writeFileSync(configPath, JSON.stringify(changed));
     await until(async () => (await call("flag")).stdout.includes("reconnect"));
     assert.equal((await call("kept")).code, 1);
     assert.equal((await stop()).code, 0);
@@ -158,67 +136,48 @@ describe("svc gateway run refuses to start", () => {
     const sentence = `port ${port} on 127.0.0.1 is already in use, perhaps by another gateway\nNext: run svc gateway stop, or choose another port: svc gateway run --port <port>`;
     const again = ["gateway", "run", "--port", port];
     const second = home(t, few);
-    assert.deepEqual(await second.svc(again), {
-      code: 1,
-      stdout: "",
-      stderr: `${sentence}\n`,
-    });
+    assert.deepEqual(await second.svc(again), { code: 1, stdout: "", stderr: `${sentence}\n` });
     const { code, stdout } = await second.svc([...again, "--json"]);
     assert.equal(code, 1);
     assert.deepEqual(JSON.parse(stdout), { ok: false, error: { code: "LOCAL", message: sentence } });
   });
 
-  const refusals: [why: string, config: unknown, env: Record<string, string>, says: RegExp][] = [
-    [
-      "with a wrong configuration",
-      { gateway: { port: "x" }, logging: { lvl: 1 } },
-      {},
-      /^the configuration \S+svc\.json is not valid:\n {2}gateway\.port: must be integer\n {2}logging: unexpected property 'lvl'\nNext: .*svc config validate\n$/,
-    ],
-    ["with a broken configuration", "{", {}, /\(file\): JSON5: invalid end of input/],
-    [
-      "with an unknown variable",
-      { x: "${NOBODY}" },
-      {},
-      / {2}x: environment variable NOBODY is not set or empty; set it/,
-    ],
+  const wrong = { gateway: { port: "x" }, logging: { lvl: 1 } };
+  const open = { gateway: { bind: "lan", auth: { mode: "none" } } };
+  const told =
+    /^the configuration \S+svc\.json is not valid:\n {2}gateway\.port: must be integer\n {2}logging: unexpected property 'lvl'\nNext: .*svc config validate\n$/;
+  const refusals: [why: string, config: unknown, says: RegExp, env?: Record<string, string>][] = [
+    ["with a wrong configuration", wrong, told],
+    ["with a broken configuration", "{", /\(file\): JSON5: invalid end of input/],
+    ["with an unknown variable", { x: "${NOBODY}" }, / {2}x: environment variable NOBODY is not set or empty; set it/],
     [
       "without the password its mode asks for",
       { gateway: { auth: { mode: "password" } } },
-      {},
       /set gateway\.auth\.password or SVC_GATEWAY_PASSWORD/,
     ],
-    [
-      "for everybody without authentication",
-      { gateway: { bind: "lan", auth: { mode: "none" } } },
-      {},
-      /anyone could use this gateway; set gateway\.auth\.mode to "token"/,
-    ],
+    ["for everybody without authentication", open, /anyone could use this gateway; set gateway\.auth\.mode to "token"/],
     [
       "on an address that is none",
       { gateway: { bind: "custom" } },
-      {},
       /gateway\.customBindHost is not set; set it to an IPv4/,
     ],
     [
       "on a port that is none, before any plugin runs",
       {},
-      { SVC_GATEWAY_PORT: "eighty" },
       /SVC_GATEWAY_PORT is "eighty", but must be a port from 0 to 65535/,
+      { SVC_GATEWAY_PORT: "eighty" },
     ],
     [
       "in a path that is not a directory",
       {},
-      { SVC_STATE_DIR: "/dev/null/svc" },
       /the state directory cannot be used: .*\nNext: choose another directory with SVC_STATE_DIR/,
+      { SVC_STATE_DIR: "/dev/null/svc" },
     ],
   ];
-  for (const [why, config, env, says] of refusals) {
+  for (const [why, config, says, env = {}] of refusals) {
     it(`${why}, and prints the next step`, async (t) => {
-      const { code, stdout, stderr } = await home(t, config).svc(
-        ["gateway", "run", ...(env["SVC_GATEWAY_PORT"] ? [] : ["--port", "0"])],
-        env,
-      );
+      const port = env["SVC_GATEWAY_PORT"] ? [] : ["--port", "0"];
+      const { code, stdout, stderr } = await home(t, config).svc(["gateway", "run", ...port], env);
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(stderr, says);
       assert.ok(!/^\s+at .*:\d+:\d+/m.test(stderr), "no stack trace");
@@ -227,10 +186,9 @@ describe("svc gateway run refuses to start", () => {
 });
 
 it("svc gateway run logs as configured, also after the configuration changes", { timeout: 120_000 }, async (t) => {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-level-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = directory(t);
   const file = join(stateDir, "svc.json");
-  await writeFile(file, '{ plugins: { use: ["health"] }, logging: { level: "info" } }');
+  writeFileSync(file, '{ plugins: { use: ["health"] }, logging: { level: "info" } }');
   const gateway = await startGatewayProcess(stateDir, {}, { logLevel: "configured" });
   t.after(() => gateway.kill());
   const refused = async () => {
@@ -240,6 +198,6 @@ it("svc gateway run logs as configured, also after the configuration changes", {
     return gateway.log().slice(before).includes("connect refused");
   };
   assert.equal(await refused(), true);
-  await writeFile(file, '{ plugins: { use: ["health"] }, logging: { level: "error" } }');
+  writeFileSync(file, '{ plugins: { use: ["health"] }, logging: { level: "error" } }');
   while (await refused()) await new Promise((resolve) => setTimeout(resolve, 100));
 });

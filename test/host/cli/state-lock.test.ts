@@ -1,17 +1,23 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { lockStateDir } from "../../../host/cli/state-lock.ts";
+import { directory } from "../../directory.ts";
 import { home } from "./svc.ts";
 
-function directory(t: TestContext): string {
-  const made = mkdtempSync(join(tmpdir(), "svc-lock-"));
-  t.after(() => rmSync(made, { recursive: true, force: true }));
-  return made;
+/** A state directory whose gateway was killed. */
+async function abandoned(t: TestContext): Promise<string> {
+  const stateDir = directory(t);
+  const path = join(stateDir, "gateway.sock");
+  const dead = createServer().listen(`${path}.dead`);
+  await once(dead, "listening");
+  renameSync(`${path}.dead`, path); // so that closing does not remove it
+  await new Promise((resolve) => dead.close(resolve));
+  assert.ok(existsSync(path));
+  return stateDir;
 }
 
 describe("the lock of a state directory", { timeout: 120_000 }, () => {
@@ -25,13 +31,7 @@ describe("the lock of a state directory", { timeout: 120_000 }, () => {
   });
 
   it("is taken over when its holder was killed", async (t) => {
-    const stateDir = directory(t);
-    const path = join(stateDir, "gateway.sock");
-    const dead = createServer().listen(`${path}.dead`);
-    await once(dead, "listening");
-    renameSync(`${path}.dead`, path); // so that closing does not remove it
-    await new Promise((resolve) => dead.close(resolve));
-    assert.ok(existsSync(path));
+    const stateDir = await abandoned(t);
     const { warning, release } = await lockStateDir(stateDir);
     assert.equal(warning, undefined);
     await assert.rejects(lockStateDir(stateDir), { name: "StateDirHeld" });
@@ -40,19 +40,11 @@ describe("the lock of a state directory", { timeout: 120_000 }, () => {
 
   it("is taken over by exactly one of many concurrent processes", async (t) => {
     for (let round = 0; round < 10; round++) {
-      const stateDir = directory(t);
-      const path = join(stateDir, "gateway.sock");
-      const dead = createServer().listen(`${path}.dead`);
-      await once(dead, "listening");
-      renameSync(`${path}.dead`, path);
-      await new Promise((resolve) => dead.close(resolve));
+      const stateDir = await abandoned(t);
       const all = await Promise.allSettled(Array.from({ length: 5 }, () => lockStateDir(stateDir)));
       const held = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-      assert.deepEqual(
-        held.map(({ warning }) => warning),
-        [undefined],
-        `round ${round}`,
-      );
+      const warnings = held.map(({ warning }) => warning);
+      assert.deepEqual(warnings, [undefined], `round ${round}`);
       held.forEach(({ release }) => release());
     }
   });

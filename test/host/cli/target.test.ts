@@ -34,45 +34,19 @@ async function target(
 }
 
 describe("the address", () => {
+  const [last, six, seven] = ["ws://127.0.0.1:5", "ws://127.0.0.1:6", { SVC_GATEWAY_PORT: "7" }];
+  const gateway = (more: object) => ({ gateway: { port: 6, ...more } });
   const rows: [why: string, situation: Situation, url: string][] = [
     ["nothing is known", {}, "ws://127.0.0.1:18789"],
-    ["the last start", { last: "ws://127.0.0.1:5" }, "ws://127.0.0.1:5"],
-    [
-      "the configuration before the last start",
-      { config: { gateway: { port: 6 } }, last: "ws://127.0.0.1:5" },
-      "ws://127.0.0.1:6",
-    ],
-    [
-      "the environment before the configuration",
-      { env: { SVC_GATEWAY_PORT: "7" }, config: { gateway: { port: 6 } } },
-      "ws://127.0.0.1:7",
-    ],
-    [
-      "a blank environment is none",
-      { env: { SVC_GATEWAY_PORT: " " }, config: { gateway: { port: 6 } } },
-      "ws://127.0.0.1:6",
-    ],
-    [
-      "a flag before all",
-      { flags: { url: "wss://x" }, env: { SVC_GATEWAY_PORT: "7" }, last: "ws://127.0.0.1:5" },
-      "wss://x",
-    ],
-    [
-      "TLS in the configuration",
-      { config: { gateway: { port: 6, tls: { enabled: true } } }, last: "wss://127.0.0.1:6" },
-      "wss://127.0.0.1:6",
-    ],
-    ["port 0 says nothing", { config: { gateway: { port: 0 } }, last: "ws://127.0.0.1:5" }, "ws://127.0.0.1:5"],
-    [
-      "an address of its own",
-      { config: { gateway: { port: 6, bind: "custom", customBindHost: "10.0.0.5" } } },
-      "ws://10.0.0.5:6",
-    ],
-    [
-      "an address that is not in use",
-      { config: { gateway: { port: 6, customBindHost: "10.0.0.5" } } },
-      "ws://127.0.0.1:6",
-    ],
+    ["the last start", { last }, last],
+    ["the configuration before the last start", { config: gateway({}), last }, six],
+    ["the environment before the configuration", { env: seven, config: gateway({}) }, "ws://127.0.0.1:7"],
+    ["a blank environment is none", { env: { SVC_GATEWAY_PORT: " " }, config: gateway({}) }, six],
+    ["a flag before all", { flags: { url: "wss://x" }, env: seven, last }, "wss://x"],
+    ["TLS in the configuration", { config: gateway({ tls: { enabled: true } }) }, "wss://127.0.0.1:6"],
+    ["port 0 says nothing", { config: gateway({ port: 0 }), last }, last],
+    ["an address of its own", { config: gateway({ bind: "custom", customBindHost: "10.0.0.5" }) }, "ws://10.0.0.5:6"],
+    ["an address that is not in use", { config: gateway({ customBindHost: "10.0.0.5" }) }, six],
     ["a report without address", { last: 5 }, "ws://127.0.0.1:18789"],
     ["a crooked configuration", { config: { gateway: null } }, "ws://127.0.0.1:18789"],
   ];
@@ -83,29 +57,16 @@ describe("the address", () => {
 
 describe("the credential", () => {
   const config = { gateway: { auth: { token: "configured", password: "pw" } } };
+  const env = { SVC_GATEWAY_TOKEN: "e", SVC_GATEWAY_PASSWORD: "f" };
+  const blank = { gateway: { auth: { token: " ", password: "\t" } } };
   const rows: [why: string, situation: Situation, token: string | undefined, password: string | undefined][] = [
     ["none", {}, undefined, undefined],
     ["the kept one", { kept: "kept" }, "kept", undefined],
     ["the configuration before the kept one", { config, kept: "kept" }, "configured", "pw"],
-    [
-      "the environment before the configuration",
-      { config, env: { SVC_GATEWAY_TOKEN: "e", SVC_GATEWAY_PASSWORD: "f" } },
-      "e",
-      "f",
-    ],
-    [
-      "flags before all",
-      { config, env: { SVC_GATEWAY_TOKEN: "e" }, flags: { token: "flag", password: "flag2" } },
-      "flag",
-      "flag2",
-    ],
+    ["the environment before the configuration", { config, env }, "e", "f"],
+    ["flags before all", { config, env, flags: { token: "flag", password: "flag2" } }, "flag", "flag2"],
     ["an empty flag is none at all", { config, flags: { token: "" } }, undefined, "pw"],
-    [
-      "blank everywhere",
-      { config: { gateway: { auth: { token: " ", password: "\t" } } }, env: { SVC_GATEWAY_TOKEN: " " }, kept: "kept" },
-      "kept",
-      undefined,
-    ],
+    ["blank everywhere", { config: blank, env: { SVC_GATEWAY_TOKEN: " " }, kept: "kept" }, "kept", undefined],
     ["of a wrong type", { config: { gateway: { auth: { token: 5, password: [] } } }, kept: "kept" }, "kept", undefined],
   ];
   for (const [why, situation, token, password] of rows) {
@@ -119,43 +80,22 @@ describe("the credential", () => {
 describe("credentials in the state directory", () => {
   const config = { gateway: { auth: { token: "configured", password: "pw" } } };
   const all: Situation = { config, kept: "kept", localKey: "key" };
+  const sent = ["configured", "pw", "key"];
+  const kept = [undefined, undefined, undefined];
+  const to = (url: string, more: Situation = {}): Situation => ({ ...all, ...more, flags: { url, ...more.flags } });
   const rows: [why: string, situation: Situation, known: (string | undefined)[]][] = [
-    ["are sent to the gateway of this state directory", all, ["configured", "pw", "key"]],
-    [
-      "are sent to its loopback address",
-      { ...all, flags: { url: "ws://127.0.0.1:18789" } },
-      ["configured", "pw", "key"],
-    ],
-    ["are sent to ::1", { ...all, flags: { url: "ws://[::1]:18789" } }, ["configured", "pw", "key"]],
-    ["are sent to localhost", { ...all, flags: { url: "ws://localhost:18789" } }, ["configured", "pw", "key"]],
-    [
-      "are sent to the address where it was last started",
-      { ...all, last: "ws://127.0.0.1:5", flags: { url: "ws://localhost:5" } },
-      ["configured", "pw", "key"],
-    ],
-    [
-      "are not sent to another port of this machine",
-      { ...all, flags: { url: "ws://127.0.0.1:9" } },
-      [undefined, undefined, undefined],
-    ],
-    [
-      "are not sent to the default port with another scheme",
-      { ...all, flags: { url: "wss://localhost" } },
-      [undefined, undefined, undefined],
-    ],
-    [
-      "are not sent to another machine",
-      { ...all, flags: { url: "wss://gateway.example" } },
-      [undefined, undefined, undefined],
-    ],
-    [
-      "are not sent to similar host names",
-      { ...all, flags: { url: "ws://127.0.0.1.example:9" } },
-      [undefined, undefined, undefined],
-    ],
+    ["are sent to the gateway of this state directory", all, sent],
+    ["are sent to its loopback address", to("ws://127.0.0.1:18789"), sent],
+    ["are sent to ::1", to("ws://[::1]:18789"), sent],
+    ["are sent to localhost", to("ws://localhost:18789"), sent],
+    ["are sent to the address of the last start", to("ws://localhost:5", { last: "ws://127.0.0.1:5" }), sent],
+    ["are not sent to another port of this machine", to("ws://127.0.0.1:9"), kept],
+    ["are not sent to the default port with another scheme", to("wss://localhost"), kept],
+    ["are not sent to another machine", to("wss://gateway.example"), kept],
+    ["are not sent to similar host names", to("ws://127.0.0.1.example:9"), kept],
     [
       "do not replace an explicit credential",
-      { ...all, flags: { url: "wss://gateway.example", token: "flag" } },
+      to("wss://gateway.example", { flags: { token: "flag" } }),
       ["flag", undefined, undefined],
     ],
     ["are only the local key if nothing else exists", { localKey: "key" }, [undefined, undefined, "key"]],
@@ -175,18 +115,15 @@ describe("credentials in the state directory", () => {
 
 describe("the certificate that is trusted", () => {
   const here = { last: "wss://127.0.0.1:5", fingerprint: "AA" };
+  const env = { SVC_GATEWAY_TLS_FINGERPRINT: "BB" };
   const rows: [why: string, situation: Situation, expected: string | undefined][] = [
     ["the one that the gateway of this state directory shows", here, "AA"],
     ["that one under another name of this machine", { ...here, flags: { url: "wss://localhost:5" } }, "AA"],
     ["not for another port", { ...here, flags: { url: "wss://127.0.0.1:6" } }, undefined],
     ["not for another machine", { ...here, flags: { url: "wss://gw.example:5" } }, undefined],
     ["not in clear", { ...here, flags: { url: "ws://127.0.0.1:5" } }, undefined],
-    ["the environment before it", { ...here, env: { SVC_GATEWAY_TLS_FINGERPRINT: "BB" } }, "BB"],
-    [
-      "a flag before all",
-      { ...here, env: { SVC_GATEWAY_TLS_FINGERPRINT: "BB" }, flags: { url: "wss://gw.example", tlsFingerprint: "CC" } },
-      "CC",
-    ],
+    ["the environment before it", { ...here, env }, "BB"],
+    ["a flag before all", { ...here, env, flags: { url: "wss://gw.example", tlsFingerprint: "CC" } }, "CC"],
   ];
   for (const [why, situation, expected] of rows) {
     it(`is ${why}`, async (t) => assert.equal((await target(t, situation)).tlsFingerprint, expected));

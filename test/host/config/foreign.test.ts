@@ -84,16 +84,10 @@ describe("keys of existing configurations", () => {
   it("without effect are valid, each reported with its reason, without other warnings", () => {
     const file = givenConfig("/x/svc.json", {
       wizard: { lastRunAt: "2026-01-01" },
-      gateway: { mode: "local", controlUi: { basePath: "/ui" }, tailscale: { mode: "off" } },
+      gateway: { mode: "local", controlUi: { basePath: "/ui" } },
       hooks: { internal: { enabled: true } },
-      session: { resetTriggers: ["/new"] },
-      messages: {
-        tts: { auto: "always" },
-        inbound: { debounceMs: 5 },
-        responsePrefix: "p",
-        queue: { mode: "collect" },
-      },
-      agents: { defaults: { timeFormat: "24" }, list: [{ id: "main" }, { id: "b", skills: ["x"] }] },
+      messages: { tts: { auto: "always" }, queue: { mode: "collect" } },
+      agents: { list: [{ id: "main" }, { id: "b", skills: ["x"] }] },
       plugins: { entries: { memory: { config: { a: 1 } } } },
     });
     assert.deepEqual([configIssues(file, owners), unownedKeys(file, owners)], [[], []]);
@@ -104,13 +98,8 @@ describe("keys of existing configurations", () => {
         "wizard",
         "gateway.mode",
         "gateway.controlUi.basePath",
-        "gateway.tailscale",
         "hooks.internal",
-        "session.resetTriggers",
         "messages.tts",
-        "messages.inbound",
-        "messages.responsePrefix",
-        "agents.defaults.timeFormat",
         "agents.list[1].skills",
         "plugins.entries.memory.config",
       ],

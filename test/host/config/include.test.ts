@@ -7,8 +7,10 @@ import { describe, it, type TestContext } from "node:test";
 import { readConfigFile } from "../../../host/config/file.ts";
 import { tempDirectory } from "./scene.ts";
 
+type Contents = Record<string, unknown>;
+
 /** Files by path below a fresh directory; `conf/svc.json` is the main one. */
-function filesOf(t: TestContext, files: Record<string, unknown>): string {
+function filesOf(t: TestContext, files: Contents): string {
   const root = tempDirectory(t);
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
@@ -17,9 +19,15 @@ function filesOf(t: TestContext, files: Record<string, unknown>): string {
   return root;
 }
 
+/** The main file and files next to it. */
+const main = (svc: unknown, beside: Contents = {}): Contents => ({
+  "conf/svc.json": svc,
+  ...Object.fromEntries(Object.entries(beside).map(([name, content]) => [`conf/${name}`, content])),
+});
+
 const read = (root: string, env = {}) => readConfigFile(join(root, "conf/svc.json"), env);
 
-async function resolved(t: TestContext, files: Record<string, unknown>, env = {}): Promise<unknown> {
+async function resolved(t: TestContext, files: Contents, env = {}): Promise<unknown> {
   const { issues, resolved } = await read(filesOf(t, files), env);
   assert.deepEqual(issues, []);
   return resolved;
@@ -38,53 +46,41 @@ async function issueOf(root: string): Promise<string> {
 }
 
 describe("an included file", () => {
-  const rows: [why: string, files: Record<string, unknown>, expected: unknown][] = [
-    [
-      "stands for its object",
-      { "conf/svc.json": { a: { $include: "./x.json5" } }, "conf/x.json5": "{b: 1}" },
-      { a: { b: 1 } },
-    ],
-    ["may be the whole", { "conf/svc.json": { $include: "x.json" }, "conf/x.json": { a: 1 } }, { a: 1 }],
-    ["may hold a list", { "conf/svc.json": { a: { $include: "x.json" } }, "conf/x.json": [1, 2] }, { a: [1, 2] }],
-    [
-      "may be an item",
-      { "conf/svc.json": { a: [{ $include: "x.json" }] }, "conf/x.json": { b: 1 } },
-      { a: [{ b: 1 }] },
-    ],
+  const x = { $include: "x.json" };
+  const rows: [why: string, files: Contents, expected: unknown][] = [
+    ["stands for its object", main({ a: { $include: "./x.json5" } }, { "x.json5": "{b: 1}" }), { a: { b: 1 } }],
+    ["may be the whole", main(x, { "x.json": { a: 1 } }), { a: 1 }],
+    ["may hold a list", main({ a: x }, { "x.json": [1, 2] }), { a: [1, 2] }],
+    ["may be an item", main({ a: [x] }, { "x.json": { b: 1 } }), { a: [{ b: 1 }] }],
     [
       "is overridden by the keys beside it, wherever they stand",
-      { "conf/svc.json": { a: { z: 1, $include: "x.json", b: { d: 2 } } }, "conf/x.json": { z: 0, b: { c: 1, d: 1 } } },
+      main({ a: { z: 1, ...x, b: { d: 2 } } }, { "x.json": { z: 0, b: { c: 1, d: 1 } } }),
       { a: { z: 1, b: { c: 1, d: 2 } } },
     ],
     [
       "of a list of files is overridden by later ones, lists one after the other",
-      {
-        "conf/svc.json": { $include: ["x.json", "y.json"], l: [5] },
-        "conf/x.json": { a: 1, l: [1, 2], o: { p: 1 } },
-        "conf/y.json": { a: 2, l: [3], o: { q: 2 } },
-      },
+      main(
+        { $include: ["x.json", "y.json"], l: [5] },
+        { "x.json": { a: 1, l: [1, 2], o: { p: 1 } }, "y.json": { a: 2, l: [3], o: { q: 2 } } },
+      ),
       { a: 2, l: [1, 2, 3, 5], o: { p: 1, q: 2 } },
     ],
-    ["of no file is an empty object", { "conf/svc.json": { a: { $include: [] } } }, { a: {} }],
+    ["of no file is an empty object", main({ a: { $include: [] } }), { a: {} }],
     [
       "is found from the file that names it",
-      {
-        "conf/svc.json": { $include: "sub/x.json" },
-        "conf/sub/x.json": { a: { $include: "./y.json" }, b: { $include: "../z.json" } },
-        "conf/sub/y.json": { in: "sub" },
-        "conf/z.json": { in: "conf" },
-      },
-      { a: { in: "sub" }, b: { in: "conf" } },
+      main(
+        { $include: "sub/x.json" },
+        {
+          "sub/x.json": { a: { $include: "./y.json" }, b: { $include: "../z.json" } },
+          "sub/y.json": {},
+          "z.json": [1],
+        },
+      ),
+      { a: {}, b: [1] },
     ],
-    [
-      "may be used twice side by side",
-      { "conf/svc.json": { a: { $include: "x.json" }, b: { $include: "x.json" } }, "conf/x.json": { c: 1 } },
-      { a: { c: 1 }, b: { c: 1 } },
-    ],
+    ["may be used twice side by side", main({ a: x, b: x }, { "x.json": { c: 1 } }), { a: { c: 1 }, b: { c: 1 } }],
   ];
-  for (const [why, files, expected] of rows) {
-    it(why, async (t) => assert.deepEqual(await resolved(t, files), expected));
-  }
+  for (const [why, files, expected] of rows) it(why, async (t) => assert.deepEqual(await resolved(t, files), expected));
 
   it("may use variables, and an absolute path", async (t) => {
     const root = filesOf(t, { "conf/x.json": { a: "${NAME}" } });
@@ -133,50 +129,28 @@ describe("an included file", () => {
 });
 
 describe("a hostile or broken include", () => {
-  const rows: [why: string, files: Record<string, unknown>, message: RegExp][] = [
-    ["a number", { "conf/svc.json": { a: { $include: 1 } } }, /must be a path or a list of paths/],
-    ["null", { "conf/svc.json": { a: { $include: null } } }, /must be a path or a list of paths/],
-    ["an object", { "conf/svc.json": { a: { $include: {} } } }, /must be a path or a list of paths/],
-    [
-      "a list with a number",
-      { "conf/svc.json": { $include: ["x.json", 1] }, "conf/x.json": {} },
-      /must be a path or a list/,
-    ],
-    ["nothing", { "conf/svc.json": { $include: "" } }, /outside/],
-    ["the directory", { "conf/svc.json": { $include: "." } }, /outside/],
-    ["a missing file", { "conf/svc.json": { $include: "gone.json" } }, /"gone\.json".*ENOENT/],
-    ["a directory below", { "conf/svc.json": { $include: "sub" }, "conf/sub/x": "" }, /EISDIR|regular/],
-    ["a way up", { "conf/svc.json": { $include: "../x.json" }, "x.json": {} }, /outside/],
-    ["a way up and down", { "conf/svc.json": { $include: "../other/x.json" }, "other/x.json": {} }, /outside/],
-    [
-      "a name that only begins alike",
-      { "conf/svc.json": { $include: "../conf2/x.json" }, "conf2/x.json": {} },
-      /outside/,
-    ],
-    ["an absolute path", { "conf/svc.json": { $include: "/etc/hostname" } }, /outside/],
-    ["a null byte", { "conf/svc.json": { $include: "x\u0000.json" } }, /null bytes/],
-    ["itself", { "conf/svc.json": { a: { $include: "svc.json" } } }, /includes itself/],
-    [
-      "a circle",
-      { "conf/svc.json": { $include: "x.json" }, "conf/x.json": { $include: "./svc.json" } },
-      /includes itself/,
-    ],
-    ["broken text", { "conf/svc.json": { $include: "x.json" }, "conf/x.json": "{" }, /"x\.json".*JSON5/],
-    [
-      "a list beside keys",
-      { "conf/svc.json": { $include: "x.json", a: 1 }, "conf/x.json": [1] },
-      /must hold one object/,
-    ],
-    ["a list as the whole", { "conf/svc.json": { $include: "x.json" }, "conf/x.json": [1] }, /must hold one object/],
-    [
-      "a huge file",
-      { "conf/svc.json": { $include: "x.json" }, "conf/x.json": `"${"x".repeat(2 << 20)}"` },
-      /larger than 2 MiB/,
-    ],
+  const of = (path: unknown, files: Contents = {}) => ({ ...main({ $include: path }), ...files });
+  const rows: [why: string, files: Contents, message: RegExp][] = [
+    ["a number", main({ a: { $include: 1 } }), /must be a path or a list of paths/],
+    ["a list with a number", of(["x.json", 1], { "conf/x.json": {} }), /must be a path or a list/],
+    ["nothing", of(""), /outside/],
+    ["the directory", of("."), /outside/],
+    ["a missing file", of("gone.json"), /"gone\.json".*ENOENT/],
+    ["a directory below", of("sub", { "conf/sub/x": "" }), /EISDIR|regular/],
+    ["a way up", of("../x.json", { "x.json": {} }), /outside/],
+    ["a way up and down", of("../other/x.json", { "other/x.json": {} }), /outside/],
+    ["a name that only begins alike", of("../conf2/x.json", { "conf2/x.json": {} }), /outside/],
+    ["an absolute path", of("/etc/hostname"), /outside/],
+    ["a null byte", of("x\u0000.json"), /null bytes/],
+    ["itself", main({ a: { $include: "svc.json" } }), /includes itself/],
+    ["a circle", of("x.json", { "conf/x.json": { $include: "./svc.json" } }), /includes itself/],
+    ["broken text", of("x.json", { "conf/x.json": "{" }), /"x\.json".*JSON5/],
+    ["a list beside keys", main({ $include: "x.json", a: 1 }, { "x.json": [1] }), /must hold one object/],
+    ["a list as the whole", of("x.json", { "conf/x.json": [1] }), /must hold one object/],
+    ["a huge file", of("x.json", { "conf/x.json": `"${"x".repeat(2 << 20)}"` }), /larger than 2 MiB/],
   ];
-  for (const [why, files, message] of rows) {
+  for (const [why, files, message] of rows)
     it(`is refused: ${why}`, async (t) => assert.match(await issueOf(filesOf(t, files)), message));
-  }
 
   it("is refused: links to files or directories outside", async (t) => {
     const root = filesOf(t, { "conf/svc.json": { $include: "link.json" }, "secret/x.json": { a: "CANARY" } });
@@ -200,12 +174,7 @@ describe("a hostile or broken include", () => {
 
   it("is refused: an exponential number of includes", { timeout: 120_000 }, async (t) => {
     const many = (name: string) => ({ list: Array.from({ length: 20 }, () => ({ $include: name })) });
-    const files = {
-      "conf/svc.json": many("1.json"),
-      "conf/1.json": many("2.json"),
-      "conf/2.json": many("3.json"),
-      "conf/3.json": {},
-    };
-    assert.match(await issueOf(filesOf(t, files)), /more than 256 included files/);
+    const files = { "1.json": many("2.json"), "2.json": many("3.json"), "3.json": {} };
+    assert.match(await issueOf(filesOf(t, main(many("1.json"), files))), /more than 256 included files/);
   });
 });

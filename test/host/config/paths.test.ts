@@ -42,9 +42,8 @@ describe("the paths of the gateway", () => {
     });
   }
 
-  it("in the file are relative to the file, not to the state directory", () => {
-    assert.equal(resolvePaths({ SVC_CONFIG_PATH: "/etc/svc/svc.json" }, HOME).configDir, "/etc/svc");
-  });
+  it("in the file are relative to the file, not to the state directory", () =>
+    assert.equal(resolvePaths({ SVC_CONFIG_PATH: "/etc/svc/svc.json" }, HOME).configDir, "/etc/svc"));
 });
 
 describe("the private directories", () => {

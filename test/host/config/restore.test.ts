@@ -5,6 +5,14 @@ import { redact, REDACTED } from "../../../host/config/redact.ts";
 import { restore } from "../../../host/config/restore.ts";
 
 const S = REDACTED;
+const reference = (id: string) => ({ source: "env", id });
+const condition = (value: string) => ({ hooks: { mappings: [{ match: { headers: { "x-a": value } } }] } });
+const ids = (first: string, token: string, second: string, other: string) => ({
+  list: [
+    { id: first, token },
+    { id: second, token: other },
+  ],
+});
 
 describe("the sentinel", () => {
   const rows: [why: string, value: unknown, current: unknown, expected: unknown][] = [
@@ -17,42 +25,17 @@ describe("the sentinel", () => {
       { serviceAccount: { k: [1] } },
       { serviceAccount: { k: [1] } },
     ],
-    [
-      "of a reference is its id",
-      { token: { source: "env", id: S } },
-      { token: { source: "env", id: "A" } },
-      { token: { source: "env", id: "A" } },
-    ],
+    ["of a reference is its id", { token: reference(S) }, { token: reference("A") }, { token: reference("A") }],
     ["of items goes by index", { apiKey: ["new", S] }, { apiKey: ["a", "b"] }, { apiKey: ["new", "b"] }],
     [
       "of entries with ids goes by id, also when they moved",
-      {
-        list: [
-          { id: "b", token: S },
-          { id: "a", token: S },
-        ],
-      },
-      {
-        list: [
-          { id: "a", token: "A" },
-          { id: "b", token: "B" },
-        ],
-      },
-      {
-        list: [
-          { id: "b", token: "B" },
-          { id: "a", token: "A" },
-        ],
-      },
+      ids("b", S, "a", S),
+      ids("a", "A", "b", "B"),
+      ids("b", "B", "a", "A"),
     ],
     ["stands for a text that looks like a secret", { url: S }, { url: "https://u:p@h/" }, { url: "https://u:p@h/" }],
     ["stands for an argument", { args: ["--token", S] }, { args: ["--token", "x"] }, { args: ["--token", "x"] }],
-    [
-      "stands for a condition",
-      { hooks: { mappings: [{ match: { headers: { "x-a": S } } }] } },
-      { hooks: { mappings: [{ match: { headers: { "x-a": "x" } } }] } },
-      { hooks: { mappings: [{ match: { headers: { "x-a": "x" } } }] } },
-    ],
+    ["stands for a condition", condition(S), condition("x"), condition("x")],
     ["leaves the rest as it is", { a: 1, token: S, b: [null] }, { a: 9, token: "x" }, { a: 1, token: "x", b: [null] }],
   ];
   for (const [why, value, current, expected] of rows) {
@@ -73,12 +56,7 @@ describe("the sentinel", () => {
     ["the text there looks like no secret", { url: S }, { url: "https://h/" }, "url"],
     ["it is part of a text", { token: `Bearer ${S}` }, { token: "x" }, "token"],
     ["it is part of a key", { [`a${S}`]: 1 }, {}, `a${S}`],
-    [
-      "it would come from a prototype",
-      JSON.parse(`{"secret": {"toString": "${S}"}}`),
-      { secret: {} },
-      "secret.toString",
-    ],
+    ["it would come from a prototype", { secret: { toString: S } }, { secret: {} }, "secret.toString"],
   ];
   for (const [why, value, current, key, hints = {}] of refusals) {
     it(`is refused, naming the key, when ${why}`, () => {
@@ -92,17 +70,8 @@ describe("the sentinel", () => {
 });
 
 describe("redact, then restore", () => {
-  const key = fc.constantFrom(
-    "token",
-    "password",
-    "plain",
-    "apiKey",
-    "id",
-    "serviceAccount",
-    "source",
-    "maxTokens",
-    "pin",
-  );
+  const keys = "token password plain apiKey id serviceAccount source maxTokens pin".split(" ");
+  const key = fc.constantFrom(...keys);
   const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.constantFrom("${A}", "", "x"));
   const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
     tree: fc.oneof(

@@ -28,61 +28,26 @@ async function placesOf(config: object, env: Record<string, string> = {}) {
 }
 
 const ref = { source: "env", provider: "default", id: "A" };
+const bare = { source: "env", id: "A" };
 
 describe("the places of secrets", () => {
-  const rows: [
-    why: string,
-    config: object,
-    places: [path: string, target: string, value: unknown, active?: boolean][],
-  ][] = [
+  type Place = [path: string, target: string, value: unknown, active?: boolean];
+  const account = { id: "x", private: "y" };
+  const rows: [why: string, section: object, places: Place[]][] = [
     ["nothing", {}, []],
-    ["a text", { shop: { key: "k" } }, [["shop.key", "shop.key", "k"]]],
-    ["a reference, as one place", { shop: { key: ref } }, [["shop.key", "shop.key", ref]]],
-    [
-      "a reference without provider",
-      { shop: { key: { source: "env", id: "A" } } },
-      [["shop.key", "shop.key", { source: "env", id: "A" }]],
-    ],
-    ["an empty text, which is none", { shop: { key: "" } }, []],
-    [
-      "items of a list",
-      {
-        shop: {
-          accounts: [
-            { name: "a", apiKey: "1" },
-            { name: "b", apiKey: ref },
-          ],
-        },
-      },
-      [
-        ["shop.accounts.0.apiKey", "shop.accounts.*.apiKey", "1"],
-        ["shop.accounts.1.apiKey", "shop.accounts.*.apiKey", ref],
-      ],
-    ],
-    [
-      "members of a map",
-      { shop: { stores: { x: { password: "p" }, "y.z": { password: ref } } } },
-      [
-        ["shop.stores.x.password", "shop.stores.*.password", "p"],
-        ["shop.stores.y.z.password", "shop.stores.*.password", ref],
-      ],
-    ],
-    ["values of a map", { shop: { headers: { a: "b" } } }, [["shop.headers.a", "shop.headers.*", "b"]]],
-    [
-      "texts of a list",
-      { shop: { pins: ["1", "", "2"] } },
-      [
-        ["shop.pins.0", "shop.pins.*", "1"],
-        ["shop.pins.2", "shop.pins.*", "2"],
-      ],
-    ],
-    ["a key that is said to be none", { shop: { publicToken: "shown" } }, []],
-    ["a key whose name only looks like one", { shop: { maxTokens: 5 } }, []],
-    [
-      "a service account, as a whole",
-      { shop: { serviceAccount: { id: "x", private: "y" } } },
-      [["shop.serviceAccount", "shop.serviceAccount", { id: "x", private: "y" }]],
-    ],
+    ["a text", { key: "k" }, [["key", "key", "k"]]],
+    ["a reference, as one place", { key: ref }, [["key", "key", ref]]],
+    ["a reference without provider", { key: bare }, [["key", "key", bare]]],
+    ["an empty text, which is none", { key: "" }, []],
+    ["items of a list", { accounts: [{ name: "a", apiKey: "1" }] }, [["accounts.0.apiKey", "accounts.*.apiKey", "1"]]],
+    ["members of a map", { stores: { "y.z": { password: ref } } }, [["stores.y.z.password", "stores.*.password", ref]]],
+    ["values of a map", { headers: { a: "b" } }, [["headers.a", "headers.*", "b"]]],
+    ["texts of a list", { pins: ["", "2"] }, [["pins.1", "pins.*", "2"]]],
+    ["a key that is said to be none", { publicToken: "shown" }, []],
+    ["a key whose name only looks like one", { maxTokens: 5 }, []],
+    ["a service account, as a whole", { serviceAccount: account }, [["serviceAccount", "serviceAccount", account]]],
+  ];
+  const others: [why: string, config: object, places: Place[]][] = [
     [
       "a key of the gateway",
       { gateway: { auth: { token: "t" } } },
@@ -96,13 +61,11 @@ describe("the places of secrets", () => {
         ["talk.voices.0.token", "talk.voices.*.token", "t", false],
       ],
     ],
-    [
-      "a section of a plugin that is not running",
-      { closed: { apiKey: ref } },
-      [["closed.apiKey", "closed.apiKey", ref, false]],
-    ],
+    ["a plugin that is not running", { closed: { apiKey: ref } }, [["closed.apiKey", "closed.apiKey", ref, false]]],
   ];
-  for (const [why, config, expected] of rows) {
+  const shop = ([path, target, ...rest]: Place): Place => [`shop.${path}`, `shop.${target}`, ...rest];
+  const inShop = rows.map(([why, section, places]): (typeof rows)[0] => [why, { shop: section }, places.map(shop)]);
+  for (const [why, config, expected] of [...inShop, ...others]) {
     it(`are found for ${why}`, async () => {
       const places = (await placesOf(config)).list();
       assert.deepEqual(
@@ -121,26 +84,19 @@ describe("the places of secrets", () => {
 
   it("can be at these patterns, and nothing below them", async () => {
     const targets = (await placesOf({})).targets();
-    const own = targets.filter((target) => target.startsWith("shop."));
-    assert.deepEqual(own, [
-      "shop.key",
-      "shop.accounts.*.apiKey",
-      "shop.stores.*.password",
-      "shop.headers.*",
-      "shop.pins.*",
-    ]);
+    const own = targets.filter((target) => target.startsWith("shop.")).map((target) => target.slice(5));
+    assert.deepEqual(own, ["key", "accounts.*.apiKey", "stores.*.password", "headers.*", "pins.*"]);
     for (const target of ["gateway.auth.token", "gateway.auth.password", "hooks.token"])
       assert.ok(targets.includes(target), target);
     assert.equal(new Set(targets).size, targets.length);
   });
 
   it("follow the current configuration", async () => {
-    const before = await interpretConfig("/none/svc.json", '{"shop":{"key":"1"}}', {});
-    const after = await interpretConfig("/none/svc.json", '{"shop":{"key":"2"}}', {});
-    let current = before;
+    const keyed = (key: string) => interpretConfig("/none/svc.json", JSON.stringify({ shop: { key } }), {});
+    let current = await keyed("1");
     const places = createSecretPlaces(() => [current, owners]);
     assert.equal(places.list()[0]?.value, "1");
-    current = after;
+    current = await keyed("2");
     assert.equal(places.list()[0]?.value, "2");
   });
 });

@@ -35,37 +35,24 @@ describe("a plugin's key at a nested open place", () => {
     givenConfig("/x/svc.json", { gateway: { ...gateway, http: { endpoints } } });
   const rows: [why: string, endpoints: unknown, owners: SectionOwner[], issues: string[]][] = [
     ["right", { chat: { enabled: true } }, [chat], []],
-    ["of a plugin that is away", { chat: { any: 1 } }, [{ ...chat, schema: undefined }], []],
-    ["of nobody", { other: { any: 1 } }, [chat], []],
     ["with a wrong value", { chat: { enabled: 1 } }, [chat], ["gateway.http.endpoints.chat.enabled: must be boolean"]],
     ["with an unknown key", { chat: { x: 1 } }, [chat], ["gateway.http.endpoints.chat: unexpected property 'x'"]],
     ["that is no object", { chat: 5 }, [chat], ["gateway.http.endpoints.chat: must be object"]],
-    ["that is no object, of nobody", { other: 5 }, [], ["gateway.http: unexpected property 'other'"]],
     ["in a place that is no object", 5, [chat], ["gateway.http.endpoints: must be object"]],
   ];
-  for (const [why, endpoints, owners, issues] of rows) {
-    it(`${why} is ${issues.length === 0 ? "valid" : "refused by name"}`, () => {
-      const found = told(configIssues(given(endpoints), owners));
-      assert.equal(found.length, issues.length, found.join("; "));
-      for (const [index, issue] of issues.entries())
-        assert.ok(found[index]?.includes(issue.split(": ")[1] ?? ""), found[index]);
-    });
-  }
+  for (const [why, endpoints, owners, issues] of rows)
+    it(`${why} is ${issues.length === 0 ? "valid" : "refused by name"}`, () =>
+      assert.deepEqual(told(configIssues(given(endpoints), owners)), issues));
 
   it("gets its defaults, is read by its plugin, and is in the schema at its path", () => {
     const { gateway } = effectiveConfig(given({ other: {} }, { port: 1 }), [chat]);
     assert.deepEqual(gateway, { port: 1, http: { endpoints: { other: {}, chat: { enabled: false } } } });
-    assert.deepEqual(effectiveConfig(givenConfig("/x", {}), [chat]), {
-      gateway: { http: { endpoints: { chat: { enabled: false } } } },
-    });
+    const defaults = { gateway: { http: { endpoints: { chat: { enabled: false } } } } };
+    assert.deepEqual(effectiveConfig(givenConfig("/x", {}), [chat]), defaults);
     const plugin = definePlugin({ id: "chat", api: "^1.0.0", section: chat.section, config: Chat, setup() {} });
-    assert.deepEqual(pluginSection(plugin, given({ chat: { enabled: true } })), {
-      value: { enabled: true },
-      sections: {},
-    });
-    const hints = composeHints(composeSchema([chat]));
-    assert.ok(hints["gateway.http.endpoints.chat.enabled"]);
-    assert.ok(hints["gateway.port"]);
+    const section = pluginSection(plugin, given({ chat: { enabled: true } }));
+    assert.deepEqual(section, { value: { enabled: true }, sections: {} });
+    assert.ok(composeHints(composeSchema([chat]))["gateway.http.endpoints.chat.enabled"]);
   });
 
   it("has the reload kind of its schema, and is reported if no plugin reads it", () => {
@@ -74,15 +61,6 @@ describe("a plugin's key at a nested open place", () => {
     assert.deepEqual(told(unownedKeys(given({ chat: {} }), [])), [
       "gateway.http.endpoints.chat: not used: no plugin in use has this section; kept unchanged",
     ]);
-  });
-
-  it("cannot be claimed at a deeper level, nor at a key of the host", () => {
-    const claimed = (section: string) =>
-      pluginSection(definePlugin({ id: "x", api: "^1.0.0", section, config: Chat, setup() {} }), given({}));
-    assert.match(JSON.stringify(claimed("gateway.http.endpoints.chat.more")), /only direct keys/);
-    assert.match(JSON.stringify(claimed("gateway.http")), /belongs to the gateway/);
-    assert.match(JSON.stringify(claimed("gateway.http.endpoints")), /only direct keys/);
-    assert.match(JSON.stringify(claimed("gateway.http.more")), /only direct keys/);
   });
 });
 
@@ -100,16 +78,9 @@ describe("a plugin's key below hooks", () => {
     ["with a wrong value", { mail: { box: 1 } }, [mail], [/^hooks\.mail\.box: must be string/]],
     ["with an unknown key", { mail: { bx: 1 } }, [mail], [/^hooks\.mail: unexpected property 'bx'/]],
     ["that is no object, owned", { mail: 5 }, [mail], [/^hooks\.mail: must be object/]],
-    ["that is null, owned", { mail: null }, [mail], [/^hooks\.mail: must be object/]],
     ["that is no object, of nobody", { mail: 5 }, [], [/^hooks: unexpected property 'mail'/]],
-    ["that is a list, of nobody", { mail: [] }, [], [/^hooks: unexpected property 'mail'/]],
     ["called internal", { internal: { on: true } }, [], []],
-    [
-      "called like a prototype",
-      JSON.parse('{"__proto__": {"enabled": true}}'),
-      [],
-      [/^hooks: unexpected property '__proto__'/],
-    ],
+    ["called like a prototype", { ["__proto__"]: {} }, [], [/^hooks: unexpected property '__proto__'/]],
     ["beside a wrong one of the host", { mail: {}, path: 1 }, [mail], [/^hooks\.path: must be string/]],
   ];
   for (const [why, hooks, owners, issues] of rows) {
@@ -128,11 +99,8 @@ describe("a plugin's key below hooks", () => {
       "hooks.other: not used: no plugin in use has this section; kept unchanged",
     ]);
     assert.deepEqual(told(unownedKeys(file({ mail: {} }), [mail])), []);
-    assert.deepEqual(
-      told(unownedKeys(file({ internal: {} }), [])),
-      [],
-      "what has no effect is told by svc config validate",
-    );
+    const without = told(unownedKeys(file({ internal: {} }), []));
+    assert.deepEqual(without, [], "what has no effect is told by svc config validate");
   });
 
   it("gets its defaults, next to the host's keys", () => {
@@ -189,33 +157,25 @@ describe("a plugin that claims a key below hooks", () => {
     assert.deepEqual(pluginSection(claim("hooks.mail"), given), { value: { box: "b" }, sections: {} });
     const further = definePlugin({ id: "mail", api: "^1.0.0", sections: { "hooks.mail": Mail }, setup() {} });
     assert.deepEqual(pluginSection(further, given), { value: {}, sections: { "hooks.mail": { box: "b" } } });
-    assert.deepEqual(pluginSection(claim("hooks.mail"), givenConfig("/x", {})), {
-      value: { box: "inbox" },
-      sections: {},
-    });
+    const absent = pluginSection(claim("hooks.mail"), givenConfig("/x", {}));
+    assert.deepEqual(absent, { value: { box: "inbox" }, sections: {} });
     const wrong = pluginSection(claim("hooks.mail"), file({ mail: { box: 1 } }));
     assert.deepEqual(wrong, { issue: "hooks.mail.box: must be string" });
-  });
-
-  it("but has no settings reports the section", () => {
-    const plain = definePlugin({ id: "mail", api: "^1.0.0", section: "hooks.mail", setup() {} });
-    assert.deepEqual(pluginSection(plain, file({ mail: {} })), {
-      issue: "hooks.mail: this plugin has no settings; remove the section",
-    });
   });
 
   const refused: [section: string, why: RegExp][] = [
     ["hooks", /belongs to the gateway/],
     ["hooks.path", /belongs to the gateway/],
-    ["hooks.mappings", /belongs to the gateway/],
     ["hooks.internal", /belongs to the gateway/],
     ["hooks.", /belongs to the gateway/],
     ["hooks.__proto__", /belongs to the gateway/],
     ["hooks.mail.deep", /only direct keys/],
     ["gateway.auth", /belongs to the gateway/],
-    ["gateway.tls", /belongs to the gateway/],
+    ["gateway.http", /belongs to the gateway/],
+    ["gateway.http.endpoints", /only direct keys/],
+    ["gateway.http.endpoints.mail.deep", /only direct keys/],
+    ["gateway.http.more", /only direct keys/],
     ["logging.mail", /belongs to the gateway/],
-    ["plugins.entries", /belongs to the gateway/],
   ];
   for (const [section, why] of refused) {
     it(`cannot have ${section}`, () => {
@@ -238,31 +198,17 @@ describe("keys of mappings that actions of plugins have", () => {
   const Note = Type.Object({ note: Type.Optional(Type.String()), mode: Type.Optional(Type.Enum(["now", "later"])) });
   const run: SectionOwner = { section: "hooks.mappings[run]", plugin: "runs", schema: Run };
   const note: SectionOwner = { section: "hooks.mappings[note]", plugin: "notes", schema: Note };
+  const OTHER_ACTION = "hooks.mappings[0]: unexpected property 'note', which is a key of the action \"note\"";
   const rows: [why: string, mapping: unknown, owners: SectionOwner[], issues: string[]][] = [
     ["those of its action", { action: "run", ask: "a", key: "k", mode: "now" }, [run, note], []],
     ["without an action those of any", { ask: "a", note: "b", mode: "later" }, [run, note], []],
     ["no unknown one", { action: "run", aks: "a" }, [run, note], ["hooks.mappings[0]: unexpected property 'aks'"]],
     ["no unknown one without an action", { aks: "a" }, [run], ["hooks.mappings[0]: unexpected property 'aks'"]],
-    [
-      "none of another action",
-      { action: "run", note: "a" },
-      [run, note],
-      ["hooks.mappings[0]: unexpected property 'note', which is a key of the action \"note\""],
-    ],
+    ["none of another action", { action: "run", note: "a" }, [run, note], [OTHER_ACTION]],
     ["any with a transform", { action: "run", note: "a", other: 1, transform: { module: "a.ts" } }, [run, note], []],
-    [
-      "no value the action does not take",
-      { action: "run", mode: "later" },
-      [run, note],
-      ['hooks.mappings[0].mode: must be one of "now"'],
-    ],
+    ["no other value", { action: "run", mode: "later" }, [run, note], ['hooks.mappings[0].mode: must be one of "now"']],
     ["any of an action that claims none", { action: "file", title: "a" }, [run, note], []],
-    [
-      "any while its plugin is not there",
-      { action: "run", ask: 1, other: 2 },
-      [{ ...run, schema: undefined }, note],
-      [],
-    ],
+    ["any while its plugin is away", { action: "run", ask: 1, other: 2 }, [{ ...run, schema: undefined }, note], []],
     ["any while nobody claims one", { ask: 1 }, [], []],
   ];
   for (const [why, mapping, owners, issues] of rows)
@@ -294,7 +240,6 @@ describe("a key that plugins share", () => {
 
   it("gives each its own part, with defaults and hints", () => {
     const file = given({ mail: { box: "a" }, post: { box: "b" } });
-    assert.deepEqual(pluginSection(claim("mail"), file), { value: { box: "a" }, sections: {} });
     assert.deepEqual(pluginSection(claim("post"), file), { value: { box: "b" }, sections: {} });
     assert.deepEqual(effectiveConfig(given({ mail: { box: "a" } }), owners), {
       chats: { mail: { box: "a" }, post: { box: "inbox" } },
@@ -317,10 +262,8 @@ describe("a key that plugins share", () => {
   });
 
   it("changes one plugin at a time", () => {
-    const [before, after] = [
-      given({ mail: { box: "a" } }),
-      given({ mail: { box: "a", pin: "1" }, post: { box: "b" } }),
-    ];
+    const before = given({ mail: { box: "a" } });
+    const after = given({ mail: { box: "a", pin: "1" }, post: { box: "b" } });
     const changed = changedKeys(effectiveConfig(before, owners), effectiveConfig(after, owners));
     assert.deepEqual(Object.fromEntries(reloadKinds(changed, owners)), {
       "chats.mail.pin": "hot",

@@ -45,28 +45,16 @@ describe("the host's sections", () => {
   });
 
   const wrong: [why: string, value: unknown, path: string, message: RegExp][] = [
-    ["a port as text", { gateway: { port: "18789" } }, "gateway.port", /must be integer/],
     ["a port out of range", { gateway: { port: 65_536 } }, "gateway.port", /<= 65535/],
-    ["half a port", { gateway: { port: 1.5 } }, "gateway.port", /must be integer/],
     [
       "a mode that is none",
       { gateway: { auth: { mode: "open" } } },
       "gateway.auth.mode",
       /must be one of .*"password"/,
     ],
-    ["a number as token", { gateway: { auth: { token: 1 } } }, "gateway.auth.token", /must be string/],
-    ["a list as section", { gateway: [] }, "gateway", /must be object/],
     ["null as section", { gateway: null }, "gateway", /must be object/],
-    ["text as section", { logging: "debug" }, "logging", /must be object/],
-    ["null as key", { gateway: { auth: null } }, "gateway.auth", /must be object/],
-    ["a level that is none", { logging: { level: "loud" } }, "logging.level", /must be one of "trace"/],
     ["a plugin that is no text", { plugins: { use: ["a", 1] } }, "plugins.use[1]", /must be string/],
-    [
-      "an entry of a path-like id",
-      { plugins: { entries: { "@a/b": { enabled: 1 } } } },
-      "plugins.entries.@a/b.enabled",
-      /must be boolean/,
-    ],
+    ["an entry of a path-like id", { plugins: { entries: { "@a/b": 1 } } }, "plugins.entries.@a/b", /must be object/],
     ["an unknown key", { gateway: { prot: 1 } }, "gateway", /unexpected property 'prot'/],
     ["an unknown key further down", { gateway: { auth: { tokn: "x" } } }, "gateway.auth", /unexpected property 'tokn'/],
     ["a prototype as key", '{"gateway": {"__proto__": {"port": 1}}}', "gateway", /unexpected property '__proto__'/],
@@ -117,15 +105,9 @@ describe("a plugin's section", () => {
   });
 
   const issues: [why: string, plugin: typeof notes, value: unknown, issue: string][] = [
-    ["a wrong type", notes, { notes: { max: "x" } }, "notes.max: must be integer"],
     ["null", notes, { notes: null }, "notes: must be object"],
     ["several things", notes, { notes: { max: "x", other: 1 } }, "(and 1 more)"],
-    [
-      "a section of a plugin without settings",
-      plain,
-      { plain: {} },
-      "plain: this plugin has no settings; remove the section",
-    ],
+    ["for a plugin without settings", plain, { plain: {} }, "plain: this plugin has no settings; remove the section"],
   ];
   for (const [why, plugin, value, issue] of issues) {
     it(`has a one-line issue: ${why}`, async (t) => {
@@ -173,12 +155,14 @@ describe("additional sections of a plugin", () => {
 
   it("cannot be a section of the host, nor be claimed twice", async (t) => {
     const file = await read(t, { gateway: { port: 1 } });
-    const claim = (key: string, section = "wide") =>
-      pluginSection(definePlugin({ ...wide, section, sections: { [key]: Type.Object({}) } }), file);
-    assert.match((claim("gateway") as { issue: string }).issue, /gateway: this section belongs to the gateway/);
-    assert.match((claim("meta") as { issue: string }).issue, /meta: this section belongs to the gateway/);
-    assert.match((claim("x", "plugins") as { issue: string }).issue, /plugins: this section belongs/);
-    assert.match((claim("same", "same") as { issue: string }).issue, /same: the plugin claims this section twice/);
+    const issueOf = (key: string, section = "wide") => {
+      const claim = definePlugin({ ...wide, section, sections: { [key]: Type.Object({}) } });
+      return (pluginSection(claim, file) as { issue: string }).issue;
+    };
+    assert.match(issueOf("gateway"), /gateway: this section belongs to the gateway/);
+    assert.match(issueOf("meta"), /meta: this section belongs to the gateway/);
+    assert.match(issueOf("x", "plugins"), /plugins: this section belongs/);
+    assert.match(issueOf("same", "same"), /same: the plugin claims this section twice/);
   });
 
   it("have one owner entry each; the first of two owners gets a key", async (t) => {
@@ -191,10 +175,8 @@ describe("additional sections of a plugin", () => {
     const file = await read(t, { gateway: { port: 1 }, rules: ["a"] });
     assert.deepEqual(configIssues(file, owners), []);
     assert.deepEqual(effectiveConfig(file, owners), { gateway: { port: 1 }, rules: ["a"], extra: { b: 7 } });
-    assert.deepEqual(
-      configIssues(await read(t, { rules: "x", extra: { c: 1 } }), owners).map(({ path }) => path),
-      ["extra", "extra", "rules"].slice(1),
-    );
+    const issues = configIssues(await read(t, { rules: "x", extra: { c: 1 } }), owners);
+    assert.deepEqual(issues.map(({ path }) => path).sort(), ["extra", "rules"]);
     assert.deepEqual(unownedKeys(file, owners), []);
   });
 
@@ -202,10 +184,8 @@ describe("additional sections of a plugin", () => {
     const needy: SectionOwner = { section: "n", plugin: "n", schema: Strict({ key: Type.String({ minLength: 1 }) }) };
     assert.equal(configIssues(await read(t, "{"), [needy]).length, 1);
     assert.equal(configIssues(await read(t, { $include: "gone.json" }), [needy]).length, 1);
-    assert.deepEqual(
-      configIssues(await read(t, { n: { key: "${NOBODY}" } }), [needy]).map(({ path }) => path),
-      ["n.key"],
-    );
+    const [issue, ...more] = configIssues(await read(t, { n: { key: "${NOBODY}" } }), [needy]);
+    assert.deepEqual([issue?.path, more], ["n.key", []]);
   });
 });
 
@@ -222,20 +202,10 @@ describe("top-level keys without an owner", () => {
       { path: "typo", message: "not used: no plugin in use has this section; kept unchanged" },
     ]);
   });
-
-  it("are kept in the configuration", async (t) => {
-    assert.deepEqual((await read(t, { typo: { deep: [1] } })).resolved, { typo: { deep: [1] } });
-  });
 });
 
 describe("the composed schema", () => {
-  const Notes = Strict({
-    key: Type.String({ sensitive: true, title: "Key" }),
-    byName: Type.Record(Type.String(), Type.Object({ pin: Type.String({ sensitive: true, description: "A pin" }) })),
-    list: Type.Array(Type.Object({ pin: Type.String({ sensitive: true }) })),
-    either: Type.Union([Type.Null(), Type.Object({ pin: Type.String({ sensitive: true }) })]),
-    open: Type.String({ sensitive: false }),
-  });
+  const Notes = Strict({ either: Type.Union([Type.Null(), Type.Object({ pin: Type.String({ sensitive: true }) })]) });
   const composed = composeSchema([
     { section: "notes", plugin: "notes", schema: Notes },
     { section: "gone", plugin: "gone", schema: undefined },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import JSON5 from "json5";
 import { Strict, Type } from "@svc/sdk";
@@ -49,18 +49,15 @@ describe("a snapshot of the configuration", () => {
     const second = await once();
     assert.deepEqual([first.isChecked, second.isChecked, second.schema === first.schema], [true, false, true]);
     writeFileSync(paths.configPath, '{ "notes": { "max": 2 } }'); // of the same size, within the same tick
-    assert.deepEqual(
-      Object.values(await once()).filter((value) => typeof value !== "object"),
-      [2, true],
-    );
+    const third = await once();
+    assert.deepEqual([third.max, third.isChecked], [2, true]);
     owners = [owner()];
     assert.equal((await once()).isChecked, true);
   });
 
   it("distinguishes the written, the resolved and the effective configuration", async (t) => {
     const text = '{ "gateway": { "customBindHost": "${HOST}" }, "notes": {} }';
-    const { raw, parsed, resolved, config, valid } = await snapshotOf(t, text, { owners: [notes], env: { HOST: "h" } });
-    assert.equal(valid, true);
+    const { raw, parsed, resolved, config } = await snapshotOf(t, text, { owners: [notes], env: { HOST: "h" } });
     assert.equal(raw, text);
     assert.deepEqual(parsed, { gateway: { customBindHost: "${HOST}" }, notes: {} });
     assert.deepEqual(resolved, { gateway: { customBindHost: "h" }, notes: {} });
@@ -69,19 +66,14 @@ describe("a snapshot of the configuration", () => {
 
   const invalid: [why: string, text: string, path: string][] = [
     ["that cannot be parsed", "{", ""],
-    ["with a wrong host section", '{"gateway": {"port": "x"}}', "gateway.port"],
     ["with a wrong section of a plugin", '{"notes": {"max": "x"}}', "notes.max"],
-    ["with null as a plugin's section", '{"notes": null}', "notes"],
     ["with an unknown variable", '{"x": "${NOBODY}"}', "x"],
   ];
   for (const [why, text, path] of invalid) {
     it(`of a file ${why} has the issue and the hash, but no content of the file`, async (t) => {
-      const { issues, path: file, ...rest } = await snapshotOf(t, text, { owners: [notes] });
-      assert.deepEqual(
-        issues.map((issue) => issue.path),
-        [path],
-      );
-      assert.ok(file);
+      const { issues, path: _, ...rest } = await snapshotOf(t, text, { owners: [notes] });
+      const paths = issues.map((issue) => issue.path);
+      assert.deepEqual(paths, [path]);
       assert.deepEqual(rest, {
         exists: true,
         hash: createHash("sha256").update(text).digest("hex"),
@@ -100,23 +92,10 @@ describe("a snapshot of the configuration", () => {
     const owners = [{ ...notes, schema: undefined }];
     const { valid, config, warnings } = await snapshotOf(t, '{"notes": {"max": "x"}, "typo": 1}', { owners });
     assert.deepEqual([valid, config], [true, { notes: { max: "x" }, typo: 1 }]);
-    assert.deepEqual(
-      warnings.map(({ path }) => path),
-      ["notes", "typo"],
+    assert.match(
+      warnings.map(({ path, message }) => `${path}: ${message}`).join("\n"),
+      /^notes: .*plugin notes is not running.*\ntypo: .*no plugin in use/,
     );
-    assert.match(String(warnings[0]?.message), /plugin notes is not running/);
-    assert.match(String(warnings[1]?.message), /no plugin in use/);
-  });
-
-  it("reads the file at each call, and never writes it", async (t) => {
-    const paths = configFile(t, '{"logging": {"level": "info"}}');
-    const store = createConfigStore({ paths, env: {}, version: "1", owners: () => [] });
-    const first = await store.snapshot();
-    writeFileSync(paths.configPath, '{"logging": {"level": "warn"}}');
-    const second = await store.snapshot();
-    assert.deepEqual([first.config, second.config], [{ logging: { level: "info" } }, { logging: { level: "warn" } }]);
-    assert.notEqual(first.hash, second.hash);
-    assert.equal(readFileSync(paths.configPath, "utf8"), '{"logging": {"level": "warn"}}');
   });
 
   it("comes with the schema and hints of the current owners", (t) => {
@@ -164,17 +143,12 @@ describe("secrets in a snapshot", () => {
     }
   });
 
-  it("are replaced in the text, which keeps comments and formatting", async (t) => {
-    const text = "{\n  // mine: s3cret\n  gateway: { auth: { token: 's3cret' } },\n}\n";
-    const { raw } = await snapshotOf(t, text);
-    assert.equal(raw, text.replaceAll("s3cret", REDACTED));
-  });
-
-  it("of the environment are also replaced in comments", async (t) => {
-    const text = '{\n  // now s3cret\n  "gateway": { "auth": { "token": "${TOKEN}" } }\n}\n';
-    const { raw } = await snapshotOf(t, text, { env: { TOKEN: "s3cret" } });
-    assert.equal(raw, text.replace("s3cret", REDACTED));
-  });
+  for (const token of ["s3cret", "${TOKEN}"])
+    it(`given as ${token} are replaced in the text and its comments; the formatting stays`, async (t) => {
+      const text = `{\n  // mine: s3cret\n  gateway: { auth: { token: '${token}' } },\n}\n`;
+      const { raw } = await snapshotOf(t, text, { env: { TOKEN: "s3cret" } });
+      assert.equal(raw, text.replaceAll("s3cret", REDACTED));
+    });
 
   const rewritten: [why: string, text: string][] = [
     ["a secret that is also a key", '{"gateway": {"auth": {"token": "token"}}}'],

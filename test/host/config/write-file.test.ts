@@ -13,12 +13,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { sha256 } from "../../../host/config/parse.ts";
 import { type Files, nodeFiles, removeLeftovers, writeConfigFile } from "../../../host/config/write-file.ts";
 import { tempDirectory } from "./scene.ts";
 
+const temporary = (path: string) => readdirSync(join(path, "..")).filter((name) => name.endsWith(".tmp"));
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const write = (path: string, text: string, files?: Files) => {
   const expectedHash = sha256(existsSync(path) ? readFileSync(path) : "");
@@ -52,11 +53,7 @@ function tapped(failing = -1): { files: Files; calls: string[]; at: (count: numb
   const files = new Proxy(nodeFiles, {
     get(target, key: keyof Files) {
       return async (...args: never[]) => {
-        const name =
-          String(args[0])
-            .split("/")
-            .at(-1)
-            ?.replace(/\.\d+\.[0-9a-f]+\.tmp$/, ".tmp") ?? "";
+        const name = basename(String(args[0])).replace(/\.\d+\.[0-9a-f]+\.tmp$/, ".tmp");
         step(`${key} ${name}`);
         const result: unknown = await (target[key] as (...args: never[]) => unknown)(...args);
         return key === "open" ? handleTap(result as FileHandle, name) : result;
@@ -91,11 +88,8 @@ describe("a write of the configuration", () => {
     assert.equal(readFileSync(`${path}.bak.mine`, "utf8"), "mine");
   });
 
-  for (const [why, exists] of [
-    ["that is there", true],
-    ["that is not there", false],
-  ] as const) {
-    it(`keeps a link and writes its target ${why}; backups are next to the link`, async (t) => {
+  for (const exists of [true, false]) {
+    it(`keeps a link and writes its target, which exists: ${exists}; backups are next to the link`, async (t) => {
       const root = tempDirectory(t);
       mkdirSync(join(root, "real"));
       const [path, target] = [join(root, "svc.json"), join(root, "real/target.json")];
@@ -124,18 +118,14 @@ describe("a write of the configuration", () => {
     const path = join(tempDirectory(t), "svc.json");
     writeFileSync(path, "theirs");
     await assert.rejects(writeConfigFile(path, "mine", { expectedHash: sha256("old") }), { code: "INVALID_REQUEST" });
-    const { files, calls, at } = tapped();
+    const { files, calls } = tapped();
     await write(path, "first", files);
     const secondLook = calls.findLastIndex((call) => call === "readFile svc.json");
     const late = tapped();
     late.at(secondLook, () => writeFileSync(path, "theirs again"));
-    at(0, () => {});
     await assert.rejects(write(path, "mine", late.files), { code: "INVALID_REQUEST", message: /config changed/ });
     assert.equal(readFileSync(path, "utf8"), "theirs again");
-    assert.deepEqual(
-      readdirSync(join(path, "..")).filter((name) => name.endsWith(".tmp")),
-      [],
-    );
+    assert.deepEqual(temporary(path), []);
   });
 
   it("syncs the text before the rename, and the directory after it", async (t) => {
@@ -150,45 +140,35 @@ describe("a write of the configuration", () => {
       "rename svc.json.bak.tmp",
       "rename svc.json.tmp",
     ].map((call) => calls.indexOf(call));
-    assert.ok(
-      order.every((at, index) => at >= 0 && at > (order[index - 1] ?? -1)),
-      calls.join("\n"),
-    );
-    const directory = String(path.split("/").at(-2));
-    assert.ok(calls.lastIndexOf(`sync ${directory}`) > calls.indexOf("rename svc.json.tmp"));
+    const isOrdered = order.every((at, index) => at >= 0 && at > (order[index - 1] ?? -1));
+    assert.ok(isOrdered, calls.join("\n"));
+    assert.ok(calls.lastIndexOf(`sync ${basename(join(path, ".."))}`) > calls.indexOf("rename svc.json.tmp"));
     assert.ok(!calls.includes("rename svc.json"), "the file itself is never moved away: it is there at every moment");
     assert.ok(!calls.some((call) => /^(writeFile|truncate|open) svc\.json$/.test(call)), "nor written in place");
   });
 
   it("that fails at any step leaves the old or the new text, no temporary file, and names the cause", async (t) => {
-    const root = tempDirectory(t);
+    const fresh = () => {
+      const path = join(tempDirectory(t), "svc.json");
+      writeFileSync(path, "old");
+      writeFileSync(`${path}.bak`, "older");
+      return path;
+    };
     const dry = tapped();
-    writeFileSync(join(root, "svc.json"), "old");
-    writeFileSync(join(root, "svc.json.bak"), "older");
-    await write(join(root, "svc.json"), "new", dry.files);
+    await write(fresh(), "new", dry.files);
     assert.ok(dry.calls.length > 15, dry.calls.join("\n"));
     const outcomes = new Set<string>();
     for (let failing = 0; failing < dry.calls.length; failing++) {
-      const directory = tempDirectory(t);
-      const path = join(directory, "svc.json");
-      writeFileSync(path, "old");
-      writeFileSync(`${path}.bak`, "older");
+      const path = fresh();
       const { files, calls } = tapped(failing);
       await assert.rejects(
         write(path, "new", files),
         { name: "GatewayError", code: "UNAVAILABLE", message: /svc\.json could not be written: no space left; / },
         `step ${failing}: ${calls[failing]}`,
       );
-      const text = readFileSync(path, "utf8");
-      outcomes.add(text);
-      assert.ok(text === "old" || text === "new", `step ${failing}`);
-      const names = readdirSync(directory);
-      assert.deepEqual(
-        names.filter((name) => name.endsWith(".tmp")),
-        [],
-        `step ${failing}: ${calls[failing]}`,
-      );
-      const kept = names.map((name) => readFileSync(join(directory, name), "utf8"));
+      outcomes.add(readFileSync(path, "utf8"));
+      assert.deepEqual(temporary(path), [], `step ${failing}: ${calls[failing]}`);
+      const kept = readdirSync(join(path, "..")).map((name) => readFileSync(join(path, "..", name), "utf8"));
       assert.ok(kept.includes("older"), `the backup is not lost at step ${failing}`);
     }
     assert.deepEqual([...outcomes].sort(), ["new", "old"]);
@@ -224,12 +204,8 @@ describe("temporary files of killed writers", () => {
     const directory = tempDirectory(t);
     const { pid: gone } = spawnSync(process.execPath, ["-e", ""]);
     const left = ["svc.json", "svc.json.bak", "svc.json.lock"].map((name) => `${name}.${gone}.0123456789ab.tmp`);
-    const kept = [
-      "svc.json",
-      "svc.json.bak",
-      `svc.json.${process.pid}.0123456789ab.tmp`,
-      `other.${gone}.0123456789ab.tmp`,
-    ];
+    const ofOthers = [`svc.json.${process.pid}.0123456789ab.tmp`, `other.${gone}.0123456789ab.tmp`];
+    const kept = ["svc.json", "svc.json.bak", ...ofOthers];
     for (const name of [...left, ...kept]) writeFileSync(join(directory, name), "{}");
     assert.deepEqual((await removeLeftovers(join(directory, "svc.json"))).toSorted(), left.toSorted());
     assert.deepEqual(readdirSync(directory).toSorted(), kept.toSorted());

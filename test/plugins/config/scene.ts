@@ -6,23 +6,9 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { GatewayError, type Handlers, type ParamsOf, type PluginGateway } from "@svc/sdk";
 import type { chat } from "@svc/sdk/chat";
-import type { config, ConfigChange, ConfigSnapshot, ConfigWritten } from "@svc/sdk/config";
+import type { config, ConfigChange, ConfigWritten } from "@svc/sdk/config";
 import type { ScheduledRestart } from "@svc/sdk/gateway";
 import configPlugin from "../../../plugins/config/plugin.ts";
-
-export const snapshot: ConfigSnapshot = {
-  path: "/state/svc.json",
-  exists: true,
-  raw: "{}",
-  parsed: {},
-  resolved: {},
-  valid: false,
-  config: {},
-  hash: "00",
-  issues: [{ path: "gateway.port", message: "must be a number" }],
-  warnings: [],
-  legacyIssues: [],
-};
 
 export const written: ConfigWritten = {
   path: "/state/svc.json",
@@ -70,8 +56,6 @@ export async function scene(t: TestContext, surroundings: Surroundings = {}): Pr
   let ready: (() => Promise<void>) | undefined;
 
   const store = {
-    snapshot: async () => snapshot,
-    schema: () => ({ schema: { type: "object" }, uiHints: {}, version: "1" }),
     async write(change: ConfigChange) {
       changes.push(change);
       return surroundings.write?.(change) ?? written;
@@ -82,13 +66,8 @@ export async function scene(t: TestContext, surroundings: Surroundings = {}): Pr
     schedule(options: { reason: string; delayMs?: number }): ScheduledRestart {
       scheduled.push(options);
       if (!restarts.possible) throw new GatewayError("UNAVAILABLE", "start it anew");
-      return (
-        surroundings.schedule?.(options) ?? {
-          delayMs: options.delayMs ?? 2_000,
-          coalesced: false,
-          cooldownMsApplied: 0,
-        }
-      );
+      const { delayMs = 2_000 } = options;
+      return surroundings.schedule?.(options) ?? { delayMs, coalesced: false, cooldownMsApplied: 0 };
     },
   };
   const { mainSession } = surroundings;

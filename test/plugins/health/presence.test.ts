@@ -92,14 +92,8 @@ describe("presence", () => {
     connected(connection({ id: "c2", principal: { ...principal, role: "node", scopes: ["x"] } }));
     const [entry, ...rest] = others();
     assert.deepEqual(rest, []);
-    assert.equal(entry?.modelIdentifier, "Phone1,1");
-    assert.deepEqual(
-      [entry?.roles, entry?.scopes],
-      [
-        ["operator", "node"],
-        ["operator.read", "x"],
-      ],
-    );
+    const united = { modelIdentifier: "Phone1,1", roles: ["operator", "node"], scopes: ["operator.read", "x"] };
+    assert.deepEqual({ ...entry, ...united }, entry);
   });
 
   it("distinguishes devices, instances and connections, newest first, without the address of a local client", () => {
@@ -109,14 +103,8 @@ describe("presence", () => {
     connected(connection({ id: "c2", device: undefined, local: true }, { instanceId: "i1" }));
     time.now++;
     connected(connection({ id: "c3", device: undefined }));
-    assert.deepEqual(
-      others().map(({ instanceId, ip }) => [instanceId, ip]),
-      [
-        [undefined, "10.0.0.9"],
-        ["i1", undefined],
-        ["DEVICE", "10.0.0.9"],
-      ],
-    );
+    const told = others().map(({ instanceId, ip }) => `${instanceId} ${ip}`);
+    assert.deepEqual(told, ["undefined 10.0.0.9", "i1 undefined", "DEVICE 10.0.0.9"]);
   });
 
   it("drops clients five minutes after they left, and no connected one", () => {
@@ -127,10 +115,8 @@ describe("presence", () => {
     time.now += PRESENCE_TTL_MS;
     assert.equal(others().length, 2);
     time.now += 1;
-    assert.deepEqual(
-      others().map(({ deviceId }) => deviceId),
-      ["stays"],
-    );
+    const [one, ...more] = others();
+    assert.deepEqual([one?.deviceId, more], ["stays", []]);
   });
 
   it("lists at most 200, the newest", () => {

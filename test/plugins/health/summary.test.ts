@@ -68,18 +68,14 @@ describe("the health summary", () => {
   it("lists at most five sessions", async () => {
     const many = Array.from({ length: 9 }, (_, n) => ({ key: `agent:main:${n}`, entry }));
     const source = { ...sessions, recent: async ({ limit }: { limit: number }) => many.slice(0, limit) };
-    const { recent } = (await healthSummary({ gateway, sessions: source, agents }, clock)).sessions as {
-      recent: unknown[];
-    };
-    assert.equal(recent.length, 5);
+    const health = await healthSummary({ gateway, sessions: source, agents }, clock);
+    assert.equal((health.sessions as { recent: unknown[] }).recent.length, 5);
   });
 
   it("works without sessions and agents", async () => {
     const health = await healthSummary({ gateway, sessions: undefined, agents: undefined }, clock);
-    assert.deepEqual(
-      [health.defaultAgentId, health.agents, health.sessions],
-      ["main", [], { path: "", count: 0, recent: [] }],
-    );
+    const none = { defaultAgentId: "main", agents: [], sessions: { path: "", count: 0, recent: [] } };
+    assert.deepEqual({ ...health, ...none }, health);
   });
 });
 
@@ -88,20 +84,10 @@ describe("status", () => {
     const status = await gatewayStatus({ sessions, agents, models }, { full: true, now: NOW });
     assert.deepEqual(status.sessions.paths, ["/state/state.db"]);
     assert.deepEqual(status.sessions.defaults, { model: "m1", contextTokens: 1_000 });
-    assert.deepEqual(
-      status.sessions.recent.map(({ key, kind }) => [key, kind]),
-      [
-        ["agent:main:main", "direct"],
-        ["agent:main:chat:group:7", "group"],
-      ],
-    );
-    assert.deepEqual(
-      status.sessions.byAgent.map(({ agentId, count, recent }) => [agentId, count, recent.length]),
-      [
-        ["main", 3, 2],
-        ["second", 0, 0],
-      ],
-    );
+    const shown = status.sessions.recent.map(({ key, kind }) => `${key} ${kind}`);
+    assert.deepEqual(shown, ["agent:main:main direct", "agent:main:chat:group:7 group"]);
+    const byAgent = status.sessions.byAgent.map(({ agentId, count, recent }) => `${agentId} ${count} ${recent.length}`);
+    assert.deepEqual(byAgent, ["main 3 2", "second 0 0"]);
     assert.deepEqual(status.heartbeat.agents[0], { agentId: "main", enabled: false, every: "0m", everyMs: null });
   });
 
@@ -124,11 +110,8 @@ describe("status", () => {
     const note = (reason: unknown) => void stray.push(reason);
     process.on("unhandledRejection", note);
     t.after(() => process.off("unhandledRejection", note));
-    const broken = {
-      ...sessions,
-      count: () => Promise.reject(new Error("the database stopped")),
-      recent: () => Promise.reject(new Error("the database stopped")),
-    };
+    const stopped = () => Promise.reject(new Error("the database stopped"));
+    const broken = { ...sessions, count: stopped, recent: stopped };
     await assert.rejects(gatewayStatus({ sessions: broken, agents, models }, { full: true, now: NOW }), /stopped/);
     await new Promise((resolve) => setTimeout(resolve, 10));
     assert.deepEqual(stray, []);
@@ -184,15 +167,9 @@ describe("heartbeats and events, where a plugin has them", () => {
   });
 
   it("are in the status, twenty events at most", async () => {
+    const event = { id: "1", at: 0, reason: "", wake: "now" as const };
     const waiting = async (sessionKey: string) =>
-      Array.from({ length: 21 }, (_, n) => ({
-        id: `${n}`,
-        sessionKey,
-        text: `t${n}`,
-        at: 0,
-        reason: "",
-        wake: "now" as const,
-      }));
+      Array.from({ length: 21 }, (_, n) => ({ ...event, sessionKey, text: `t${n}` }));
     const events = { get: () => ({ waiting }) };
     const status = await gatewayStatus({ sessions, agents, models, heartbeats, events }, { full: true, now: NOW });
     assert.deepEqual(status.heartbeat.agents[0], { agentId: "main", enabled: true, every: "30m", everyMs: 1_800_000 });

@@ -27,13 +27,8 @@ describe("the environment and output of programs", () => {
       npm_config_ignore_scripts: "false",
       GIT_DIR: "/x",
     };
-    assert.deepEqual(Object.keys(programEnvironment(env)).sort(), [
-      "GIT_OPTIONAL_LOCKS",
-      "GIT_TERMINAL_PROMPT",
-      "HOME",
-      "PATH",
-      "npm_config_registry",
-    ]);
+    const names = Object.keys(programEnvironment(env)).sort().join(" ");
+    assert.equal(names, "GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT HOME PATH npm_config_registry");
   });
 
   const rows: [text: string, shown: string][] = [
@@ -59,10 +54,8 @@ describe("a swap", () => {
       put(join(place, "new", name), `new ${name}`);
     }
     mkdirSync(join(place, "aside"));
-    const exchanges = ["a", "b", "c"].map((name) => ({
-      fresh: join(place, "new", name),
-      place: join(place, "old", name),
-    }));
+    const exchange = (name: string) => ({ fresh: join(place, "new", name), place: join(place, "old", name) });
+    const exchanges = ["a", "b", "c"].map(exchange);
     assert.throws(() => swapAll(exchanges, join(place, "aside")), { code: "ENOENT" }, "there is no new c");
     const read = (...parts: string[]) => readFileSync(join(place, ...parts), "utf8");
     assert.deepEqual([read("old/a"), read("old/b"), read("new/a")], ["old a", "old b", "new a"]);
@@ -108,19 +101,12 @@ describe("the report of an update", () => {
     steps: [],
     durationMs: 5,
   } as const;
-  const update = {
-    report: { ...report, steps: [] },
-    why: "1 tracked file has changes",
-    byHand: ["cd /r", "git stash"],
-  };
+  const byHand = ["cd /r", "git stash"];
+  const update = { report: { ...report, steps: [] }, why: "1 tracked file has changes", byHand };
 
   it("has the reason and the steps by hand", () => {
-    assert.deepEqual(updateLines(update), [
-      "Not updated: 1 tracked file has changes.",
-      "By hand:",
-      "  cd /r",
-      "  git stash",
-    ]);
+    const lines = ["Not updated: 1 tracked file has changes.", "By hand:", "  cd /r", "  git stash"];
+    assert.deepEqual(updateLines(update), lines);
     const failed = { ...update, report: { ...update.report, status: "error" as const } };
     assert.match(updateLines(failed)[0] ?? "", /^The update failed; 1\.0\.0 \(0123456\) keeps running: /);
   });
@@ -128,6 +114,16 @@ describe("the report of an update", () => {
   it("is stored for after the restart in the documented form", () => {
     const step = { name: "fetch", command: "git fetch", cwd: "/r", durationMs: 3, exitCode: 0, stdoutTail: "x" };
     const note = noteOf({ ...update, report: { ...report, steps: [step] } }, { note: "now", sessionKey: "main" }, 7);
+    const { stdoutTail, exitCode, ...rest } = step;
+    const stats = {
+      mode: "git",
+      root: "/r",
+      before: { sha: "0123456789", version: "1.0.0" },
+      after: null,
+      steps: [{ ...rest, log: { stdoutTail, stderrTail: null, exitCode } }],
+      reason: "dirty",
+      durationMs: 5,
+    };
     assert.deepEqual(note, {
       kind: "update",
       status: "skipped",
@@ -135,23 +131,7 @@ describe("the report of an update", () => {
       sessionKey: "main",
       message: "now\n\nNot updated: 1 tracked file has changes.\nBy hand:\n  cd /r\n  git stash",
       doctorHint: "Run: svc doctor",
-      stats: {
-        mode: "git",
-        root: "/r",
-        before: { sha: "0123456789", version: "1.0.0" },
-        after: null,
-        steps: [
-          {
-            name: "fetch",
-            command: "git fetch",
-            cwd: "/r",
-            durationMs: 3,
-            log: { stdoutTail: "x", stderrTail: null, exitCode: 0 },
-          },
-        ],
-        reason: "dirty",
-        durationMs: 5,
-      },
+      stats,
     });
   });
 });
@@ -167,15 +147,11 @@ describe("the check for a newer version", () => {
   function scene(settings: UpdateSettings, seen = createSeen(), clock = createFakeClock()) {
     const log: string[] = [];
     let answer: Answer | Error = { mode: "npm", available: null };
+    const note = (_fields: object, message: string) => void log.push(message);
     const watch = createWatch({
       settings,
       clock,
-      log: {
-        debug: (_fields, message) => void log.push(message),
-        info() {},
-        warn: (_fields, message) => void log.push(message),
-        error: () => assert.fail(),
-      },
+      log: { debug: note, info() {}, warn: note, error: () => assert.fail() },
       jitter: 0.5,
       seen,
       ask: async () => {
@@ -203,10 +179,8 @@ describe("the check for a newer version", () => {
     assert.deepEqual(log.slice(3), ["asked"], "the same is no news");
     says({ mode: "npm", available: null, reason: "offline" });
     await clock.advance(24 * HOUR);
-    assert.deepEqual(
-      [log.slice(4), watch.available],
-      [["asked", "the check for a newer version gave no answer"], found],
-    );
+    assert.deepEqual(log.slice(4), ["asked", "the check for a newer version gave no answer"]);
+    assert.deepEqual(watch.available, found);
     stop();
     stop();
     assert.equal(clock.pending, 0);
@@ -237,14 +211,9 @@ describe("the check for a newer version", () => {
 
   it("counts the delay across restarts, from when the version was first seen", async (t) => {
     const auto = { enabled: true, stableDelayHours: 10, stableJitterHours: 0 };
-    const file = createSeenFile(() => directory(t));
-    assert.equal(await file.read(), undefined);
-    const seen = createSeenFile(
-      (
-        (place) => () =>
-          place
-      )(directory(t)),
-    );
+    const place = directory(t);
+    const seen = createSeenFile(() => place);
+    assert.equal(await seen.read(), undefined);
     const start = (now: number) => {
       const begun = scene({ ...stable, auto }, seen, createFakeClock(now));
       begun.says({ mode: "npm", available: found });
@@ -290,10 +259,8 @@ describe("the check for a newer version", () => {
 
   it("runs every betaCheckIntervalHours on the channel beta, and installs at once", () => {
     const auto = { enabled: true, betaCheckIntervalHours: 3 };
-    assert.deepEqual(
-      [intervalOf({ ...stable, auto }), intervalOf({ ...stable, channel: "beta", auto })],
-      [24 * HOUR, 3 * HOUR],
-    );
-    assert.equal(dueIn({ ...stable, channel: "beta", auto }, 0, 1), 0);
+    const beta: UpdateSettings = { ...stable, channel: "beta", auto };
+    assert.deepEqual([intervalOf({ ...stable, auto }), intervalOf(beta)], [24 * HOUR, 3 * HOUR]);
+    assert.equal(dueIn(beta, 0, 1), 0);
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { askNewest } from "../../../plugins/update/newest.ts";
 import { directory, put } from "../../directory.ts";
-import { fakeNpm, ORDER, putHost, updaterOf } from "./scene.ts";
+import { fakeNpm, ORDER, putHost, QUESTION, updaterOf } from "./scene.ts";
 
 const view = (version: string) => `console.log(JSON.stringify(${JSON.stringify(version)}));`;
 const npmOf = (version: string) => ({
@@ -13,13 +13,14 @@ const npmOf = (version: string) => ({
   install: `host("node_modules/@svc/host", ${JSON.stringify(version)}); fs.mkdirSync("node_modules/@svc/plugin-config"); fs.writeFileSync("package.json", JSON.stringify({ dependencies: { "@svc/host": ${JSON.stringify(version)} } }));`,
 });
 
+const FILES = ["node_modules", "package.json", "state", "svc.json"];
+const failing = (text: string) => `console.error(${JSON.stringify(text)}); process.exit(1);`;
+
 /** A directory as `svc trim` creates it: no lock file; configuration and state next to it. */
 function scene(t: TestContext, verbs: Readonly<Record<string, string>> = npmOf("1.1.0")) {
   const root = directory(t);
-  put(
-    join(root, "package.json"),
-    JSON.stringify({ dependencies: { "@svc/host": "1.0.0", "@svc/plugin-config": "1.0.0" } }),
-  );
+  const dependencies = { "@svc/host": "1.0.0", "@svc/plugin-config": "1.0.0" };
+  put(join(root, "package.json"), JSON.stringify({ dependencies }));
   put(join(root, "svc.json"), "{}");
   put(join(root, "state/kept"), "kept");
   putHost(join(root, "node_modules/@svc/host"), "1.0.0");
@@ -37,11 +38,9 @@ describe("an update of installed packages", { timeout: 120_000 }, () => {
     const { root, npm, hostDirectory, updater } = scene(t);
     const { report } = await updater.run(ORDER);
     assert.equal(report.status, "ok", JSON.stringify(report));
-    assert.deepEqual(
-      [report.before, report.after, version(hostDirectory)],
-      [{ version: "1.0.0" }, { version: "1.1.0" }, "1.1.0"],
-    );
-    assert.deepEqual(readdirSync(root).sort(), ["node_modules", "package.json", "state", "svc.json"]);
+    assert.deepEqual([report.before, report.after], [{ version: "1.0.0" }, { version: "1.1.0" }]);
+    assert.equal(version(hostDirectory), "1.1.0");
+    assert.deepEqual(readdirSync(root).sort(), FILES);
     assert.match(readFileSync(join(root, "package.json"), "utf8"), /1\.1\.0/);
     assert.match(
       npm.asked()[1] ?? "",
@@ -69,7 +68,7 @@ describe("an update of installed packages", { timeout: 120_000 }, () => {
   const skipped: [reason: string, verbs: Record<string, string>][] = [
     ["up-to-date", { view: view("1.0.0") }],
     ["up-to-date", { view: view("0.9.0") }],
-    ["not-published", { view: `console.error("npm error code E404"); process.exit(1);` }],
+    ["not-published", { view: failing("npm error code E404") }],
   ];
   for (const [reason, verbs] of skipped) {
     it(`is skipped when the registry says ${reason}: ${verbs["view"]}`, async (t) => {
@@ -79,16 +78,13 @@ describe("an update of installed packages", { timeout: 120_000 }, () => {
     });
   }
 
+  const { install: other } = npmOf("1.0.5");
   const faults: [why: string, verbs: Record<string, string>, told: RegExp][] = [
-    [
-      "the registry does not answer",
-      { view: `console.error("npm error ECONNREFUSED"); process.exit(1);` },
-      /ECONNREFUSED/,
-    ],
-    ["npm fails", { view: view("1.1.0"), install: `console.error("npm error ENOSPC"); process.exit(1);` }, /ENOSPC/],
+    ["the registry does not answer", { view: failing("npm error ECONNREFUSED") }, /ECONNREFUSED/],
+    ["npm fails", { view: view("1.1.0"), install: failing("npm error ENOSPC") }, /ENOSPC/],
     [
       "npm installs something else",
-      { view: view("1.1.0"), install: npmOf("1.0.5").install },
+      { view: view("1.1.0"), install: other },
       /npm should have installed 1\.1\.0, but installed 1\.0\.5/,
     ],
     ["the new version does not start", npmOf("1.1.0-broken"), /does not start/],
@@ -100,7 +96,7 @@ describe("an update of installed packages", { timeout: 120_000 }, () => {
       assert.equal(report.status, "error");
       assert.match(sentence ?? "", told);
       assert.equal(version(hostDirectory), "1.0.0");
-      assert.deepEqual(readdirSync(root).sort(), ["node_modules", "package.json", "state", "svc.json"]);
+      assert.deepEqual(readdirSync(root).sort(), FILES);
       assert.match(readFileSync(join(root, "package.json"), "utf8"), /"1\.0\.0"/);
     });
   }
@@ -109,12 +105,10 @@ describe("an update of installed packages", { timeout: 120_000 }, () => {
     const { root, npm, updater } = scene(t);
     const { report } = await updater.run({ ...ORDER, dryRun: true });
     assert.deepEqual([report.status, report.reason, report.after], ["skipped", "dry-run", { version: "1.1.0" }]);
-    assert.deepEqual(
-      report.plan?.map(({ name }) => name),
-      ["install", "prove", "switch"],
-    );
+    const plan = report.plan?.map(({ name }) => name);
+    assert.deepEqual(plan, ["install", "prove", "switch"]);
     assert.equal(npm.asked().length, 1);
-    assert.deepEqual(readdirSync(root).sort(), ["node_modules", "package.json", "state", "svc.json"]);
+    assert.deepEqual(readdirSync(root).sort(), FILES);
   });
 
   it("is skipped in a read-only directory", { skip: process.getuid?.() === 0 && "root may" }, async (t) => {
@@ -132,19 +126,9 @@ describe("an update of installed packages", { timeout: 120_000 }, () => {
 
   it("is detected by the tag of the channel", async (t) => {
     const { npm, hostDirectory } = scene(t);
-    const answer = await askNewest({
-      hostDirectory,
-      version: "1.0.0",
-      channel: "beta",
-      clock: { elapsed: () => 0 },
-      env: process.env,
-      signal: new AbortController().signal,
-      places: npm.places,
-    });
-    assert.deepEqual(answer, {
-      mode: "npm",
-      available: { currentVersion: "1.0.0", latestVersion: "1.1.0", channel: "beta" },
-    });
+    const answer = await askNewest({ ...QUESTION, hostDirectory, channel: "beta", places: npm.places });
+    const available = { currentVersion: "1.0.0", latestVersion: "1.1.0", channel: "beta" };
+    assert.deepEqual(answer, { mode: "npm", available });
     assert.match(npm.asked()[0] ?? "", /view @svc\/host@beta version --json$/);
   });
 });

@@ -29,19 +29,13 @@ describe("how a gateway is installed", () => {
     assert.deepEqual(placeOf("/srv/svc/host"), { kind: "checkout", root: "/srv/svc" });
     assert.deepEqual(placeOf(MODULES), { kind: "modules", root: "/opt/gw", host: "node_modules/@svc/host" });
     const nested = "/usr/lib/node_modules/svc/node_modules/@svc/host";
-    assert.deepEqual(placeOf(nested), {
-      kind: "modules",
-      root: "/usr/lib",
-      host: "node_modules/svc/node_modules/@svc/host",
-    });
+    const host = "node_modules/svc/node_modules/@svc/host";
+    assert.deepEqual(placeOf(nested), { kind: "modules", root: "/usr/lib", host });
   });
 
   it("is a checkout with git and workspaces", () => {
-    assert.deepEqual(installationOf(placeOf("/srv/svc/host"), checkout), {
-      mode: "git",
-      root: "/srv/svc",
-      host: "host",
-    });
+    const found = installationOf(placeOf("/srv/svc/host"), checkout);
+    assert.deepEqual(found, { mode: "git", root: "/srv/svc", host: "host" });
   });
 
   it("is a directory of npm that lists the host and the requested packages", () => {
@@ -59,26 +53,12 @@ describe("how a gateway is installed", () => {
     assert.deepEqual([found.mode, "layout" in found && found.layout, found.refusal], ["npm", "global", undefined]);
   });
 
+  const depends = (dependencies: object): Partial<PlaceFacts> => ({ packageJson: { dependencies } });
   const refusals: [why: string, facts: Partial<PlaceFacts>, mode: string, reason: string][] = [
-    [
-      "packages of other projects",
-      { packageJson: { dependencies: { "@svc/host": "1.0.0", other: "1.0.0" } } },
-      "npm",
-      "other-packages",
-    ],
-    [
-      "a package from a file",
-      { packageJson: { dependencies: { "@svc/host": "file:../x.tgz" } } },
-      "npm",
-      "not-from-registry",
-    ],
+    ["packages of other projects", depends({ "@svc/host": "1.0.0", other: "1.0.0" }), "npm", "other-packages"],
+    ["a package from a file", depends({ "@svc/host": "file:../x.tgz" }), "npm", "not-from-registry"],
     ["a linked package", { own: [{ name: "@svc/host", isLink: true }] }, "npm", "linked-package"],
-    [
-      "a package.json without the host",
-      { packageJson: { dependencies: { "@svc/sdk": "1.0.0" } } },
-      "npm",
-      "unknown-install",
-    ],
+    ["a package.json without the host", depends({ "@svc/sdk": "1.0.0" }), "npm", "unknown-install"],
     ["no package.json", { packageJson: undefined }, "unknown", "unknown-install"],
     ["pnpm", { entries: ["pnpm-lock.yaml"] }, "pnpm", "package-manager"],
     ["bun", { entries: ["bun.lock"] }, "bun", "package-manager"],
@@ -95,11 +75,9 @@ describe("how a gateway is installed", () => {
   }
 
   it("is not updated without git and npm", () => {
-    const facts = { ...checkout, entries: ["package.json"] };
-    assert.equal(installationOf(placeOf("/srv/svc/host"), facts).refusal?.reason, "unknown-install");
-    assert.equal(
-      installationOf(placeOf("/srv/svc/host"), { ...checkout, isWritable: false }).refusal?.reason,
-      "not-writable",
-    );
+    const reasonFor = (facts: Partial<PlaceFacts>) =>
+      installationOf(placeOf("/srv/svc/host"), { ...checkout, ...facts }).refusal?.reason;
+    assert.equal(reasonFor({ entries: ["package.json"] }), "unknown-install");
+    assert.equal(reasonFor({ isWritable: false }), "not-writable");
   });
 });

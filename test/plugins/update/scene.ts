@@ -47,15 +47,18 @@ ${cases.join("\n")}
 export function git(cwd: string, ...args: string[]): string {
   const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
   const who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
-  return execFileSync("git", [...who, ...args], {
-    cwd,
-    env,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-  }).trim();
+  return execFileSync("git", [...who, ...args], { cwd, env, encoding: "utf8", stdio: "pipe" }).trim();
 }
 
 export const ORDER: UpdateOrder = { channel: "stable", timeoutMs: 60_000, dryRun: false };
+
+/** Of `askNewest`, apart from the place and the channel. */
+export const QUESTION = {
+  version: "1.0.0",
+  clock: { elapsed: () => 0 },
+  env: process.env,
+  signal: new AbortController().signal,
+};
 
 export function updaterOf(options: Partial<UpdaterOptions> & Pick<UpdaterOptions, "hostDirectory">): Updater {
   return createUpdater({

@@ -153,29 +153,18 @@ describe("svc security audit", { timeout: 120_000 }, () => {
     for (const directory of ["credentials", "plugins", "plugins/storage-sqlite"]) chmodSync(at(directory), 0o700);
     const config = readFileSync(here.configPath, "utf8");
     const before = treeLines(here.stateDir);
-    const opened = [
-      `files.open ${here.configPath}`,
-      `files.open ${here.stateDir}`,
-      `files.open ${at("credentials/gateway-token")}`,
-      `files.open ${at("plugins/storage-sqlite/svc.db")}`,
-    ].sort();
+    const files = ["credentials/gateway-token", "plugins/storage-sqlite/svc.db"].map((path) => at(path));
+    const modes = [here.stateDir, here.configPath, ...files];
+    const opened = modes.map((path) => `files.open ${path}`);
     const panel = "gateway.panel-without-device gateway.controlUi.dangerouslyDisableDeviceAuth";
     assert.deepEqual(ids(await audited(here)), [...opened, panel].sort());
     assert.deepEqual(treeLines(here.stateDir), before, "it only reads");
 
     const mended = await audited(here, "--fix");
     assert.deepEqual([mended.code, ids(mended)], [1, [panel]]);
-    assert.deepEqual(
-      mended.fixed?.done.map(({ failed }) => failed),
-      opened.map(() => undefined),
-    );
+    const outcomes = mended.fixed?.done.map(({ failed }) => failed);
+    assert.deepEqual(outcomes, [undefined, undefined, undefined, undefined]);
     const modeOf = (path: string) => lstatSync(path).mode & 0o777;
-    const modes = [
-      here.stateDir,
-      here.configPath,
-      at("credentials/gateway-token"),
-      at("plugins/storage-sqlite/svc.db"),
-    ];
     assert.deepEqual(modes.map(modeOf), [0o700, 0o600, 0o600, 0o600]);
     assert.equal(readFileSync(here.configPath, "utf8"), config);
     assert.equal(readFileSync(at("stale.json.4194305.0123456789ab.tmp"), "utf8"), "{");
@@ -201,17 +190,14 @@ describe("svc security audit", { timeout: 120_000 }, () => {
     put(here.configPath, JSON.stringify({ plugins: { use: Object.keys(plugins).map((id) => `./${id}`) } }), 0o600);
     mkdirSync(here.stateDir, { mode: 0o700 });
     const { findings, skipped } = await audited(here);
-    assert.deepEqual(
-      findings.map(({ id }) => id),
-      ["plugins.unconfined", "plugins.unconfined", "plugins.unconfined", "good.port"],
-    );
-    assert.deepEqual(
-      skipped.map(({ id, reason }) => `${id}: ${reason}`),
-      [
-        'thief: its checks cannot be read: the id of each check must begin with "thief.", but one is "gateway.no-auth"',
-        "failing.port: no such thing",
-      ],
-    );
+    const unconfined = "plugins.unconfined";
+    const found = findings.map(({ id }) => id);
+    assert.deepEqual(found, [unconfined, unconfined, unconfined, "good.port"]);
+    const told = skipped.map(({ id, reason }) => `${id}: ${reason}`);
+    assert.deepEqual(told, [
+      'thief: its checks cannot be read: the id of each check must begin with "thief.", but one is "gateway.no-auth"',
+      "failing.port: no such thing",
+    ]);
     const { stdout, code } = await here.svc(["security", "audit"]);
     assert.equal(code, 0, "no critical finding");
     assert.match(

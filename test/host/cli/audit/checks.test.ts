@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { Command } from "commander";
 import type { SecurityCheck, SecurityHit, SecurityView } from "@svc/sdk/cli";
 import type { PairedDevice } from "@svc/sdk/devices";
@@ -36,11 +36,26 @@ type Row = readonly [id: string, severity: string, bad: Config, good: Config];
 const hooks = (more: Config) => ({ hooks: { enabled: true, token: STRONG, allowedAgentIds: ["main"], ...more } });
 const gateway = (more: Config) => ({ gateway: more });
 const auth = (more: Config, rest: Config = {}) => gateway({ auth: more, ...rest });
+const panel = (more: Config) => gateway({ controlUi: more });
+const ADA = { allowUsers: ["ada"] };
+const proxied = (trustedProxies: readonly string[], more: Config = {}) =>
+  auth({ mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", ...more } }, { trustedProxies });
+const redaction = (redactSensitive: string) => ({ logging: { redactSensitive } });
+const anySession = (...prefixes: readonly string[]) =>
+  hooks({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: prefixes });
+const UNMARKED = { allowUnsafeExternalContent: true };
 const irc = (more: Config) => ({ channels: { irc: more } });
+const OPEN = { allowFrom: ["*"] };
+const SCOPED = { session: { dmScope: "per-peer" } };
+const httpTools = (...allow: readonly string[]) => gateway({ tools: { allow } });
 const server = (more: Config) => ({ mcp: { servers: { "a.b": more } } });
+const mcpUrl = (url: string, headers?: Config) => server(headers ? { url, headers } : { url });
+const mcpArgs = (...args: readonly string[]) => server({ command: "x", args });
 const provider = (more: Config) => ({ models: { providers: { p: more } } });
-const proxied = (more: Config, networks: readonly string[]) =>
-  auth({ mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", ...more } }, { trustedProxies: networks });
+const PLAIN = "http://10.0.0.9/v1";
+const WITH_SECRETS = `http://u:${CANARY}@10.0.0.9/v1?key=${CANARY}`;
+const LOCAL_MODEL = provider({ apiKey: CANARY, baseUrl: "http://localhost:1/v1" });
+const vault = (more: Config) => ({ secrets: { providers: { vault: more } } });
 
 /** A check finds `bad`, and nothing in `good`. */
 const ROWS: readonly Row[] = [
@@ -58,121 +73,46 @@ const ROWS: readonly Row[] = [
     gateway({ trustedProxies: ["::/0"] }),
     gateway({ trustedProxies: ["fd00::/64"] }),
   ],
+  ["gateway.local-proxy-user", "critical", proxied(["127.0.0.1"], ADA), proxied(["10.0.0.2"], ADA)],
   [
     "gateway.local-proxy-user",
     "critical",
-    proxied({ allowUsers: ["ada"] }, ["127.0.0.1"]),
-    proxied({ allowUsers: ["ada"] }, ["10.0.0.2"]),
+    proxied(["10.0.0.2", "::1"], ADA),
+    proxied(["::1"], { ...ADA, secret: STRONG }),
   ],
-  [
-    "gateway.local-proxy-user",
-    "critical",
-    proxied({ allowUsers: ["ada"] }, ["10.0.0.2", "::1"]),
-    proxied({ allowUsers: ["ada"], secret: STRONG }, ["127.0.0.1"]),
-  ],
-  ["gateway.any-proxy-user", "warning", proxied({}, ["10.0.0.2"]), proxied({ allowUsers: ["ada"] }, ["10.0.0.2"])],
+  ["gateway.any-proxy-user", "warning", proxied(["10.0.0.2"]), proxied(["10.0.0.2"], ADA)],
   ["gateway.real-ip", "warning", gateway({ allowRealIpFallback: true }), gateway({ allowRealIpFallback: false })],
   [
     "gateway.any-origin",
     "warning",
-    gateway({ controlUi: { allowedOrigins: [" * "] } }),
-    gateway({ controlUi: { allowedOrigins: ["https://a.example"] } }),
+    panel({ allowedOrigins: [" * "] }),
+    panel({ allowedOrigins: ["https://a.example"] }),
   ],
-  [
-    "gateway.host-header-origin",
-    "critical",
-    gateway({ controlUi: { dangerouslyAllowHostHeaderOriginFallback: true } }),
-    {},
-  ],
-  ["gateway.panel-without-device", "critical", gateway({ controlUi: { dangerouslyDisableDeviceAuth: true } }), {}],
-  ["gateway.insecure-panel", "warning", gateway({ controlUi: { allowInsecureAuth: true } }), {}],
-  [
-    "logging.redaction-off",
-    "warning",
-    { logging: { redactSensitive: "off" } },
-    { logging: { redactSensitive: "tools" } },
-  ],
+  ["gateway.host-header-origin", "critical", panel({ dangerouslyAllowHostHeaderOriginFallback: true }), {}],
+  ["gateway.panel-without-device", "critical", panel({ dangerouslyDisableDeviceAuth: true }), {}],
+  ["gateway.insecure-panel", "warning", panel({ allowInsecureAuth: true }), {}],
+  ["logging.redaction-off", "warning", redaction("off"), redaction("tools")],
   ["hooks.gateway-token", "critical", { ...auth({ token: STRONG }), ...hooks({}) }, hooks({})],
   ["hooks.weak-token", "warning", hooks({ token: "x" }), { hooks: { enabled: false, token: "x" } }],
   ["hooks.weak-token", "critical", { ...hooks({ token: undefined }), ...gateway({ bind: "tailnet" }) }, {}],
-  [
-    "webhook-agent.any-session",
-    "critical",
-    hooks({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: [" "] }),
-    hooks({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:"] }),
-  ],
+  ["webhook-agent.any-session", "critical", anySession(" "), anySession("hook:")],
   ["webhook-agent.any-agent", "warning", hooks({ allowedAgentIds: undefined }), hooks({ allowedAgentIds: [] })],
   ["webhook-agent.any-agent", "warning", hooks({ allowedAgentIds: ["main", "*"] }), hooks({})],
-  [
-    "webhook-agent.unmarked-content",
-    "critical",
-    hooks({ mappings: [{}, { allowUnsafeExternalContent: true }] }),
-    hooks({ mappings: [{}] }),
-  ],
-  [
-    "webhook-agent.unmarked-content",
-    "critical",
-    hooks({ gmail: { allowUnsafeExternalContent: true } }),
-    hooks({ gmail: {} }),
-  ],
+  ["webhook-agent.unmarked-content", "critical", hooks({ mappings: [{}, UNMARKED] }), hooks({ mappings: [{}] })],
+  ["webhook-agent.unmarked-content", "critical", hooks({ gmail: UNMARKED }), hooks({ gmail: {} })],
   ["channels.open", "critical", irc({ allowFrom: ["account:ada", "*"] }), irc({ allowFrom: ["account:ada"] })],
-  [
-    "channels.open",
-    "warning",
-    { ...irc({ accounts: { a: { allowFrom: ["*"] } } }), session: { dmScope: "per-peer" } },
-    irc({ enabled: false, allowFrom: ["*"] }),
-  ],
-  ["channels.open", "critical", irc({ accounts: [{ allowFrom: ["*"] }] }), irc({ accounts: "*" })],
+  ["channels.open", "warning", { ...irc({ accounts: { a: OPEN } }), ...SCOPED }, irc({ enabled: false, ...OPEN })],
+  ["channels.open", "critical", irc({ accounts: [OPEN] }), irc({ accounts: "*" })],
   ["channels.every-word", "warning", irc({ requireMention: false, groups: ["*"] }), irc({ groups: ["*"] })],
   ["tools.from-outside", "critical", { tools: { fromOutside: "allow" } }, { tools: { fromOutside: "ask" } }],
-  [
-    "tools.http-dangerous",
-    "warning",
-    gateway({ tools: { allow: ["cron", "read"] } }),
-    gateway({ tools: { allow: ["read"] } }),
-  ],
-  [
-    "mcp.plain-http",
-    "warning",
-    server({ url: `http://mcp.example/${CANARY}` }),
-    server({ url: "http://127.0.0.1:3000/mcp" }),
-  ],
-  [
-    "mcp.plain-http",
-    "critical",
-    server({ url: "http://mcp.example/", headers: { a: CANARY } }),
-    server({ url: "https://mcp.example/" }),
-  ],
-  [
-    "mcp.secret-argument",
-    "warning",
-    server({ command: "x", args: ["--verbose", "--api-key", CANARY] }),
-    server({ command: "x", args: ["--token-file", "/x"] }),
-  ],
-  [
-    "mcp.secret-argument",
-    "warning",
-    server({ command: "x", args: [`--token=${CANARY}`] }),
-    server({ command: "x", args: ["--token="] }),
-  ],
-  [
-    "models.plain-http",
-    "critical",
-    provider({ baseUrl: `http://u:${CANARY}@10.0.0.9/v1?key=${CANARY}`, apiKey: CANARY }),
-    provider({ baseUrl: "http://10.0.0.9/v1" }),
-  ],
-  [
-    "models.plain-http",
-    "critical",
-    provider({ accounts: [{ apiKey: CANARY, baseUrl: "http://10.0.0.9" }] }),
-    provider({ apiKey: CANARY, baseUrl: "http://localhost:1/v1" }),
-  ],
-  [
-    "secrets.any-program",
-    "warning",
-    { secrets: { providers: { vault: { allowInsecurePath: true } } } },
-    { secrets: { providers: { vault: {} } } },
-  ],
+  ["tools.http-dangerous", "warning", httpTools("cron", "read"), httpTools("read")],
+  ["mcp.plain-http", "warning", mcpUrl(`http://mcp.example/${CANARY}`), mcpUrl("http://127.0.0.1:3000/mcp")],
+  ["mcp.plain-http", "critical", mcpUrl("http://mcp.example/", { a: CANARY }), mcpUrl("https://mcp.example/")],
+  ["mcp.secret-argument", "warning", mcpArgs("--verbose", "--api-key", CANARY), mcpArgs("--token-file", "/x")],
+  ["mcp.secret-argument", "warning", mcpArgs(`--token=${CANARY}`), mcpArgs("--token=")],
+  ["models.plain-http", "critical", provider({ baseUrl: WITH_SECRETS, apiKey: CANARY }), provider({ baseUrl: PLAIN })],
+  ["models.plain-http", "critical", provider({ accounts: [{ apiKey: CANARY, baseUrl: PLAIN }] }), LOCAL_MODEL],
+  ["secrets.any-program", "warning", vault({ allowInsecurePath: true }), vault({})],
 ];
 
 const OURS = [...GATEWAY_CHECKS, ...HOOKS_CHECKS];
@@ -229,21 +169,11 @@ describe("security checks of the configuration", () => {
 
   for (const [at, [id, severity, bad, good]] of ROWS.entries()) {
     it(`${id} finds the fault and nothing else, and its command fixes it (row ${at})`, async () => {
-      const hits = (await findings(bad)).filter((one) => one.id === id);
-      assert.deepEqual(
-        hits.map((one) => one.severity),
-        [severity],
-      );
-      assert.deepEqual(
-        (await findings(good)).filter((one) => one.id === id),
-        [],
-      );
-      assert.ok(!JSON.stringify(hits).includes("CANARY"));
-      const after = await mended(bad, hits[0]?.mend ?? "");
-      assert.deepEqual(
-        (await findings(after)).filter((one) => one.id === id),
-        [],
-      );
+      const found = async (config: Config) => (await findings(config)).filter((one) => one.id === id);
+      const [hit, ...more] = await found(bad);
+      assert.deepEqual([hit?.severity, more, await found(good)], [severity, [], []]);
+      assert.ok(!JSON.stringify(hit).includes("CANARY"));
+      assert.deepEqual(await found(await mended(bad, hit?.mend ?? "")), []);
     });
   }
 
@@ -278,20 +208,16 @@ it("third-party plugins are listed with their permissions", async () => {
   const plugin = (placement: string, svc: object = {}, more: object = {}): PlacedPlugin =>
     ({ origin: "x", placement, manifest: { id: "x", ...svc }, ...more }) as unknown as PlacedPlugin;
   const confined = { isolation: { supports: ["process"] } };
+  const permitted = (permissions: object) => plugin("process", { ...confined, permissions });
+  const wide = "plugins.wide-permissions: svc plugins inspect x";
   const rows: readonly (readonly [PlacedPlugin, string | undefined])[] = [
     [plugin("host", {}, { isBundled: true }), undefined],
     [plugin("host"), "plugins.unconfined: svc plugins inspect x"],
     [plugin("worker", confined), "plugins.unconfined: svc config set plugins.entries.x.run process"],
     [plugin("process", confined), undefined],
-    [
-      plugin("process", { ...confined, permissions: { exec: true } }),
-      "plugins.wide-permissions: svc plugins inspect x",
-    ],
-    [plugin("process", { ...confined, permissions: { net: ["api.example:443"] } }), undefined],
-    [
-      plugin("process", { ...confined, permissions: { net: ["*:443"] } }),
-      "plugins.wide-permissions: svc plugins inspect x",
-    ],
+    [permitted({ exec: true }), wide],
+    [permitted({ net: ["api.example:443"] }), undefined],
+    [permitted({ net: ["*:443"] }), wide],
   ];
   for (const [one, expected] of rows) {
     const view = viewOf({}, "/nowhere", [one]);
@@ -303,52 +229,43 @@ it("third-party plugins are listed with their permissions", async () => {
 });
 
 describe("security checks of files", () => {
-  const policy = (agents: object) => JSON.stringify({ version: 1, defaults: {}, agents });
-  const rows: readonly (readonly [what: string, text: string, config: Config, found: readonly string[]])[] = [
-    ["the usual policy", policy({ main: { security: "allowlist", ask: "on-miss" } }), {}, []],
-    [
-      "everything unasked",
-      policy({ main: { security: "full", ask: "off" } }),
-      {},
-      ["approvals.unasked svc approvals security allowlist --ask on-miss --agent main"],
-    ],
-    [
-      "everything unasked, narrowed by tools.exec",
-      policy({ main: { security: "full", ask: "off" } }),
-      { tools: { exec: { ask: "always" } } },
-      [],
-    ],
+  const unasked = { security: "full", ask: "off" };
+  const anyArguments = { pattern: "/usr/bin/find", anyArguments: true };
+  const rows: readonly (readonly [what: string, agents: object, found?: string])[] = [
+    ["the usual policy", { main: { security: "allowlist", ask: "on-miss" } }],
+    ["everything unasked", { main: unasked }, "unasked svc approvals security allowlist --ask on-miss --agent main"],
     [
       "everything unasked for all",
-      policy({ "*": { security: "full", ask: "off" }, main: {} }),
-      {},
-      ["approvals.unasked svc approvals security allowlist --ask on-miss --agent '*'"],
+      { "*": unasked, main: {} },
+      "unasked svc approvals security allowlist --ask on-miss --agent '*'",
     ],
     [
       "what nobody answers for",
-      policy({ main: { security: "allowlist", askFallback: "full" } }),
-      {},
-      ["approvals.unanswered svc approvals security allowlist --fallback deny --agent main"],
+      { main: { security: "allowlist", askFallback: "full" } },
+      "unanswered svc approvals security allowlist --fallback deny --agent main",
     ],
     [
       "any arguments",
-      policy({ main: { security: "allowlist", allowlist: [{ pattern: "/usr/bin/find", anyArguments: true }] } }),
-      {},
-      ["approvals.any-arguments svc approvals allowlist remove /usr/bin/find --any-arguments --agent main"],
+      { main: { security: "allowlist", allowlist: [anyArguments] } },
+      "any-arguments svc approvals allowlist remove /usr/bin/find --any-arguments --agent main",
     ],
     [
       "an entry that allows nothing",
-      policy({ main: { allowlist: [{ pattern: "/opt/x" }] } }),
-      {},
-      ["approvals.dead-entries svc approvals allowlist remove /opt/x --agent main"],
+      { main: { allowlist: [{ pattern: "/opt/x" }] } },
+      "dead-entries svc approvals allowlist remove /opt/x --agent main",
     ],
   ];
-  for (const [what, text, config, found] of rows)
-    it(`judge a policy file with ${what}`, async (t) => {
-      const state = directory(t);
-      put(join(state, "exec-approvals.json"), text, 0o600);
-      assert.deepEqual(await linesOf(approvals, viewOf(config, state)), found);
-    });
+  const judged = (t: TestContext, agents: object, config: Config = {}) => {
+    const state = directory(t);
+    put(join(state, "exec-approvals.json"), JSON.stringify({ version: 1, defaults: {}, agents }), 0o600);
+    return linesOf(approvals, viewOf(config, state));
+  };
+  for (const [what, agents, found] of rows)
+    it(`judge a policy file with ${what}`, async (t) =>
+      assert.deepEqual(await judged(t, agents), found === undefined ? [] : [`approvals.${found}`]));
+
+  it("take a narrowing by tools.exec into account", async (t) =>
+    assert.deepEqual(await judged(t, { main: unasked }, { tools: { exec: { ask: "always" } } }), []));
 
   it("find programs that others could replace", async (t) => {
     const place = directory(t);
@@ -392,17 +309,9 @@ it("devices are listed when not seen for 90 days, with a token of 180 days, or w
 
 it("every fix is a valid command line of svc or a shell command", async (t) => {
   const state = directory(t);
-  const policy = {
-    version: 1,
-    agents: {
-      "*": { security: "full", ask: "off" },
-      main: {
-        askFallback: "full",
-        security: "full",
-        allowlist: [{ pattern: "/opt/x", anyArguments: true }, { pattern: "/opt/y" }],
-      },
-    },
-  };
+  const entries = [{ pattern: "/opt/x", anyArguments: true }, { pattern: "/opt/y" }];
+  const main = { askFallback: "full", security: "full", allowlist: entries };
+  const policy = { version: 1, agents: { "*": { security: "full", ask: "off" }, main } };
   put(join(state, "exec-approvals.json"), JSON.stringify(policy), 0o600);
   const old = ["a", "b", "c", "d"].map((id) => device(id, 0));
   const lines = [

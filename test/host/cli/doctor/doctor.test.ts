@@ -4,7 +4,6 @@ import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   readFileSync,
   statSync,
@@ -27,6 +26,7 @@ import { treeLines } from "../../../tree-hash.ts";
 import { directory, put } from "../../../directory.ts";
 
 const about = (findings: readonly Finding[]) => findings.map(({ severity, about: what }) => [severity, what]);
+const modeOf = (path: string) => statSync(path).mode & 0o777;
 /** Id of a process that certainly does not exist. */
 const GONE = 2 ** 22 + 1;
 
@@ -97,14 +97,8 @@ describe("the checks", () => {
 
   it("of the event loop name what blocked it last, when and where", () => {
     const NOW = 2 * 86_400_000;
-    const block = {
-      at: NOW - 1_000,
-      pid: 7,
-      plugin: "notes",
-      blockedMs: 3_210,
-      over: true,
-      stack: ["render (file:///n/plugin.ts:12:58)", "outer"],
-    };
+    const stack = ["render (file:///n/plugin.ts:12:58)", "outer"];
+    const block = { at: NOW - 1_000, pid: 7, plugin: "notes", blockedMs: 3_210, over: true, stack };
     const said = (blocks: unknown, isAlive = true) =>
       eventLoopFindings(JSON.stringify({ blocks }), NOW, () => isAlive).map(
         ({ severity, about: who, message, next }) => `${severity} ${who}: ${message} | ${next}`,
@@ -146,23 +140,16 @@ describe("the checks", () => {
   });
 
   it("of other verbs adopt their findings, and report a verb that fails", () => {
-    const answer = {
-      path: "/c",
-      issues: [{ path: "a.b", message: "must be integer" }],
-      warnings: [
-        { path: "c", message: "unknown" },
-        { path: "d", message: "no model", breaks: true },
-      ],
-    };
-    assert.deepEqual(about(configFindings(answer)), [
+    const warnings = [
+      { path: "c", message: "unknown" },
+      { path: "d", message: "no model", breaks: true },
+    ];
+    const issues = [{ path: "a.b", message: "must be integer" }];
+    assert.deepEqual(about(configFindings({ path: "/c", issues, warnings })), [
       ["error", "/c: a.b"],
       ["warning", "/c: c"],
       ["error", "/c: d"],
     ]);
-    assert.deepEqual(
-      about(verbFindings("plugins", { findings: [{ severity: "error", about: "irc", message: "m", next: "n" }] })),
-      [["error", "irc"]],
-    );
     const unknown = { error: { message: "unknown method: models.status", details: { code: "UNKNOWN_METHOD" } } };
     assert.deepEqual(verbFindings("models", unknown), [], "the gateway does not use the plugin");
     assert.match(verbFindings("plugins", { error: { message: "torn" } })[0]?.message ?? "", /the check failed: torn/);
@@ -172,59 +159,37 @@ describe("the checks", () => {
 describe("a repair", () => {
   const id = repairId(0, "a1b2c3");
 
+  /** Repairs a torn and an open file; `open` is the path of the latter. */
+  async function repaired(state: string, open: string) {
+    put(join(state, "torn.json"), "old");
+    const remove = { kind: "remove", path: join(state, "torn.json") } as const;
+    const done = await repair(state, id, [remove, { kind: "mode", path: open, mode: 0o600 }], 0);
+    return done.map(({ failed }) => failed);
+  }
+
   it("can be undone", async (t) => {
     const state = directory(t);
-    put(join(state, "torn.json"), "{");
-    put(join(state, "open"), "secret", 0o644);
+    const [torn, open] = [join(state, "torn.json"), join(state, "open")];
+    put(open, "secret", 0o644);
     assert.equal(id, "19700101T000000-a1b2c3");
-    const done = await repair(
-      state,
-      id,
-      [
-        { kind: "remove", path: join(state, "torn.json") },
-        { kind: "mode", path: join(state, "open"), mode: 0o600 },
-      ],
-      0,
-    );
-    assert.deepEqual(
-      done.map(({ failed }) => failed),
-      [undefined, undefined],
-    );
-    assert.deepEqual(
-      [existsSync(join(state, "torn.json")), statSync(join(state, "open")).mode & 0o777],
-      [false, 0o600],
-    );
-    assert.equal(readFileSync(join(state, "doctor", id, "0-torn.json"), "utf8"), "{");
+    assert.deepEqual(await repaired(state, open), [undefined, undefined]);
+    assert.deepEqual([existsSync(torn), modeOf(open)], [false, 0o600]);
+    assert.equal(readFileSync(join(state, "doctor", id, "0-torn.json"), "utf8"), "old");
     await undo(state, id);
-    assert.deepEqual(
-      [readFileSync(join(state, "torn.json"), "utf8"), statSync(join(state, "open")).mode & 0o777],
-      ["{", 0o644],
-    );
+    assert.deepEqual([readFileSync(torn, "utf8"), modeOf(open)], ["old", 0o644]);
     await assert.rejects(undo(state, id), { code: "INVALID_REQUEST", message: /already undone/ });
   });
 
   it("overwrites nothing when it is undone, and follows no link", async (t) => {
     const state = directory(t);
-    put(join(state, "torn.json"), "old");
-    put(join(state, "target"), "x", 0o644);
-    symlinkSync(join(state, "target"), join(state, "link"));
-    const done = await repair(
-      state,
-      id,
-      [
-        { kind: "remove", path: join(state, "torn.json") },
-        { kind: "mode", path: join(state, "link"), mode: 0o600 },
-      ],
-      0,
-    );
-    assert.deepEqual(
-      [done[1]?.failed, statSync(join(state, "target")).mode & 0o777],
-      ["it is now a symbolic link", 0o644],
-    );
-    writeFileSync(join(state, "torn.json"), "new");
+    const [torn, target, link] = [join(state, "torn.json"), join(state, "target"), join(state, "link")];
+    put(target, "x", 0o644);
+    symlinkSync(target, link);
+    assert.deepEqual([await repaired(state, link), modeOf(target)], [[undefined, "it is now a symbolic link"], 0o644]);
+    writeFileSync(torn, "new");
     const back = await undo(state, id);
     assert.match(back.find(({ path }) => path.endsWith("torn.json"))?.failed ?? "", /a new file exists at this path/);
-    assert.equal(readFileSync(join(state, "torn.json"), "utf8"), "new");
+    assert.equal(readFileSync(torn, "utf8"), "new");
   });
 
   it("is refused for an invalid id", async (t) => {
@@ -253,11 +218,8 @@ describe("svc doctor", { timeout: 120_000 }, () => {
     const before = treeLines(stateDir);
     const seen = await here.svc(["doctor", "--json"]);
     assert.equal(seen.code, 1, seen.stderr);
-    const { findings, plan, isRunning } = JSON.parse(seen.stdout) as {
-      findings: Finding[];
-      plan: unknown[];
-      isRunning: boolean;
-    };
+    type Seen = { findings: Finding[]; plan: unknown[]; isRunning: boolean };
+    const { findings, plan, isRunning } = JSON.parse(seen.stdout) as Seen;
     const found = findings.map(({ check, about: what }) => `${check} ${what.replace(stateDir, "")}`).sort();
     assert.deepEqual(
       found.filter((line) => !/^(disk|service|update) /.test(line)),
@@ -277,14 +239,9 @@ describe("svc doctor", { timeout: 120_000 }, () => {
 
     const fixed = await here.svc(["doctor", "--fix", "--json"]);
     const { id, done } = JSON.parse(fixed.stdout) as { id: string; done: { failed?: string }[] };
-    assert.deepEqual(
-      done.map(({ failed }) => failed),
-      Array.from({ length: 6 }, () => undefined),
-    );
-    assert.deepEqual(
-      [lstatSync(stateDir).mode & 0o777, lstatSync(at("credentials/gateway-token")).mode & 0o777],
-      [0o700, 0o600],
-    );
+    const failed = done.filter((one) => one.failed !== undefined);
+    assert.deepEqual([done.length, failed], [6, []]);
+    assert.deepEqual([stateDir, at("credentials/gateway-token")].map(modeOf), [0o700, 0o600]);
     assert.ok(existsSync(at("svc.db.tmp")), "what nobody of ours made stays");
     const again = JSON.parse((await here.svc(["doctor", "--json"])).stdout) as { plan: unknown[] };
     assert.deepEqual(again.plan, []);
@@ -292,6 +249,6 @@ describe("svc doctor", { timeout: 120_000 }, () => {
     const undone = await here.svc(["doctor", "--undo", id]);
     assert.equal(undone.code, 0, undone.stderr);
     assert.equal(readFileSync(at("restart-sentinel.json"), "utf8"), '{"version":1,');
-    assert.equal(lstatSync(stateDir).mode & 0o777, 0o755);
+    assert.equal(modeOf(stateDir), 0o755);
   });
 });

@@ -97,21 +97,15 @@ describe("a service", () => {
   it("of systemd passes systemd's own check", (t) => {
     if (spawnSync("systemd-analyze", ["--version"]).status !== 0) return t.skip("there is no systemd-analyze");
     const path = join(directory(t), "svc-gateway.service");
-    writeFileSync(
-      path,
-      renderService({ ...facts, node: process.execPath, script: "/srv/100% of it/svc.js" }, "systemd"),
-    );
+    const here = { ...facts, node: process.execPath, script: "/srv/100% of it/svc.js" };
+    writeFileSync(path, renderService(here, "systemd"));
     const { stderr } = spawnSync("systemd-analyze", ["verify", "--user", path], { encoding: "utf8" });
-    assert.deepEqual(
-      stderr.split("\n").filter((line) => line.includes("svc-gateway.service")),
-      [],
-    );
+    assert.doesNotMatch(stderr, /svc-gateway\.service/);
   });
 
   it("is refused for a path that no service file can express", () => {
-    assert.throws(() => renderService({ ...facts, stateDir: "/a\nExecStart=/bin/sh" }, "systemd"), {
-      code: "INVALID_REQUEST",
-    });
+    const split = { ...facts, stateDir: "/a\nExecStart=/bin/sh" };
+    assert.throws(() => renderService(split, "systemd"), { code: "INVALID_REQUEST" });
   });
 
   it("has its own name per state directory, and a path among the user's services", () => {
@@ -128,30 +122,17 @@ describe("a service", () => {
   });
 });
 
+type ExitCode = (args: readonly string[]) => number;
+
 /** A machine with one program, which records its calls. */
-function machine(
-  name: string,
-  platform: NodeJS.Platform,
-  exitCode: (args: readonly string[]) => number,
-): Machine & { asked: string[] } {
+function machine(name: string, platform: NodeJS.Platform, exitCode: ExitCode): Machine & { asked: string[] } {
   const asked: string[] = [];
-  return {
-    asked,
-    platform,
-    uid: 501,
-    byHand: "svc gateway run",
-    find: async (wanted) =>
-      wanted !== name
-        ? undefined
-        : async (args) => {
-            asked.push(args.join(" "));
-            return {
-              code: exitCode(args),
-              stdout: "",
-              stderr: "Failed to connect to bus",
-            };
-          },
+  const run = async (args: readonly string[]) => {
+    asked.push(args.join(" "));
+    return { code: exitCode(args), stdout: "", stderr: "Failed to connect to bus" };
   };
+  const find = async (wanted: string) => (wanted === name ? run : undefined);
+  return { asked, platform, uid: 501, byHand: "svc gateway run", find };
 }
 
 describe("the service manager", () => {
@@ -201,11 +182,8 @@ describe("the service manager", () => {
 describe("svc gateway install", { timeout: 120_000 }, () => {
   it("shows what it would write, and is refused without a service manager", async (t) => {
     const here = home(t);
-    const env = {
-      SVC_GATEWAY_TOKEN: "hunter22",
-      PATH: "/nowhere",
-      XDG_CONFIG_HOME: join(here.stateDir, "..", "config"),
-    };
+    const XDG_CONFIG_HOME = join(here.stateDir, "..", "config");
+    const env = { SVC_GATEWAY_TOKEN: "hunter22", PATH: "/nowhere", XDG_CONFIG_HOME };
     const shown = await here.svc(["gateway", "install", "--dry-run"], env);
     assert.equal(shown.code, 0, shown.stderr);
     assert.match(shown.stdout, /host\/cli\/svc\.js" "gateway" "run" "--last-good"|<string>gateway<\/string>/);

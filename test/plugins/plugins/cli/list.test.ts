@@ -10,9 +10,7 @@ describe("svc plugins list", () => {
   it("names everything of the bundle before anything was started", async (t) => {
     const { code, stdout } = await home(t).svc(["plugins", "list", "--json"]);
     assert.equal(code, 0);
-    const { plugins } = JSON.parse(stdout) as {
-      plugins: { id: string; state: string; version: string; origin: string }[];
-    };
+    const { plugins } = JSON.parse(stdout) as { plugins: Record<"state" | "version" | "origin", string>[] };
     assert.deepEqual(plugins.map(({ origin }) => origin).sort(), bundledPlugins());
     for (const { state, version } of plugins) {
       assert.equal(state, "not started yet");
@@ -34,29 +32,24 @@ describe("svc plugins list", () => {
     assert.match(stdout, /^\.\/nowhere +- +blocked +\/\S+ does not exist/m);
   });
 
-  it("has one row for a plugin that is a mere file", async (t) => {
-    const here = home(t, { plugins: { use: ["config", "./greet.ts"] } });
+  it("has one row for a plugin that is a mere file, and tells what the last start made of each", async (t) => {
+    const entries = { sessions: { enabled: false } };
+    const here = home(t, { plugins: { use: ["config", "sessions", "./greet.ts"], entries } });
     const code = `import { definePlugin } from "@svc/sdk";\nexport default definePlugin({ id: "greet", api: "^1.0.0", setup() {} });\n`;
     writeFileSync(join(dirname(here.configPath), "greet.ts"), code);
-    await here.run();
-    const { plugins } = JSON.parse((await here.svc(["plugins", "list", "--json"])).stdout);
-    const told = plugins.map(({ id, state, reason }: Record<string, string>) => [id, state, reason]);
-    assert.deepEqual(told, [
-      ["config", "active", undefined],
-      ["greet", "active", undefined],
-    ]);
-  });
-
-  it("tells what the last start made of them", async (t) => {
-    const here = home(t, { plugins: { use: ["config", "sessions"], entries: { sessions: { enabled: false } } } });
     const { stop } = await here.run();
-    await stop();
-    const { plugins } = JSON.parse((await here.svc(["plugins", "list", "--json"])).stdout);
-    const told = plugins.map(({ id, state, reason }: Record<string, string>) => [id, state, reason]);
-    assert.deepEqual(told, [
+    const list = async (): Promise<string[][]> => {
+      const { plugins } = JSON.parse((await here.svc(["plugins", "list", "--json"])).stdout);
+      return plugins.map(({ id, state, reason }: Record<string, string>) => [id, state, reason]);
+    };
+    const expected = [
       ["config", "active", undefined],
       ["sessions", "disabled", "disabled by plugins.entries.sessions.enabled"],
-    ]);
+      ["greet", "active", undefined],
+    ];
+    assert.deepEqual((await list()).map(([id = ""]) => id).sort(), ["config", "greet", "sessions"]);
+    await stop();
+    assert.deepEqual(await list(), expected);
   });
 });
 
@@ -67,14 +60,8 @@ describe("svc plugins inspect", () => {
     assert.equal(code, 0);
     const { id, manifest, lastStart } = JSON.parse(stdout);
     assert.deepEqual([id, lastStart], ["health", undefined]);
-    assert.deepEqual(
-      { id: manifest.id, namespaces: manifest.namespaces, commands: manifest.commands },
-      {
-        id: "health",
-        namespaces: svc.namespaces,
-        commands: svc.commands,
-      },
-    );
+    const { namespaces, commands } = svc;
+    assert.deepEqual(manifest, { ...manifest, id: "health", namespaces, commands });
   });
 
   it("shows the last start", async (t) => {
