@@ -27,7 +27,6 @@ describe("seq", limited, () => {
     const names = unnumbered.map(({ event }) => event);
     assert.deepEqual(new Set(names), new Set(["connect.challenge", "wire.guarded", "wire.told"]));
     assert.ok(!two.frames.some(({ event }) => event === "wire.guarded"), "a guarded event needs its scope");
-    for (const { ws } of [one, two]) ws.close();
   });
 
   it("nodes receive unguarded events, numbered, and no guarded ones", async (t) => {
@@ -45,7 +44,6 @@ describe("seq", limited, () => {
       ["connect.challenge", "wire.told", "wire.told"],
     );
     assert.equal(operator.frames.filter(({ event }) => event === "wire.guarded").length, 2);
-    for (const { ws } of [node, operator]) ws.close();
   });
 });
 
@@ -61,7 +59,6 @@ describe("tick", limited, () => {
     const tick = await socket.next(({ event }) => event === "tick");
     assert.deepEqual(Object.keys(tick).toSorted(), ["event", "payload", "seq", "type"]);
     assert.deepEqual(Object.keys(tick.payload ?? {}), ["ts"]);
-    socket.ws.close();
   });
 });
 
@@ -75,7 +72,6 @@ describe("stateVersion", limited, () => {
     await socket.next(({ event }) => event === "health");
     for (const { event, stateVersion } of socket.frames.filter(({ type }) => type === "event"))
       assert.equal(stateVersion !== undefined, event === "presence" || event === "health", event);
-    socket.ws.close();
   });
 });
 

@@ -79,7 +79,6 @@ describe("scopes without a device", limited, () => {
     const socket = await join({ scopes: ["operator.admin", "operator.read"] }, remote);
     const { principal } = (await ask(socket, "wire.who")).payload ?? {};
     assert.deepEqual((principal as { scopes: string[] }).scopes, ["operator.admin", "operator.read"]);
-    socket.ws.close();
   });
 
   it("control UI by a trusted proxy needs no device, its scopes are kept", async (t) => {
@@ -96,6 +95,5 @@ describe("scopes without a device", limited, () => {
     assert.equal((await socket.next(({ id }) => id === "c1")).ok, true);
     const { principal } = (await ask(socket, "wire.who")).payload ?? {};
     assert.deepEqual((principal as { scopes: string[] }).scopes, ["operator.admin"]);
-    socket.ws.close();
   });
 });

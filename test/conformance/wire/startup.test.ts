@@ -37,12 +37,6 @@ describe("a start is refused", limited, () => {
     ["an unknown bind", { bind: "0.0.0.0" }, /bind/],
     ["an unknown mode", { auth: { mode: "open" } }, /mode/],
     ["an unknown key of gateway.auth", { auth: { key: 1 } }, /key/],
-    ["an unknown key of gateway.auth.rateLimit", { auth: { rateLimit: { attempts: 1 } } }, /attempts/],
-    [
-      "an unknown key of gateway.auth.trustedProxy",
-      { auth: proxy({ trustedProxy: { userHeader: "x", allowLoopback: true } }) },
-      /allowLoopback/,
-    ],
     [
       "a trustedProxy without userHeader",
       { auth: proxy({ trustedProxy: {} }), trustedProxies: ["127.0.0.1"] },
