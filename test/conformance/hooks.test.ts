@@ -140,8 +140,8 @@ async function tell({ client }: Running, to: "all" | "me" | "nobody" | "a copy",
 }
 
 /** Runs the agent and waits for its end. */
-async function talk({ client }: Running, message: string): Promise<void> {
-  await client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId() }, { expectFinal: true });
+async function talk({ client }: Running, message: string, sessionKey = "main"): Promise<void> {
+  await client.call(agents.run, { message, sessionKey, idempotencyKey: runId() }, { expectFinal: true });
 }
 
 /** Posts a webhook and waits until the end of its run is reported. */
@@ -159,31 +159,36 @@ async function post(running: Running, path: string, headers: Record<string, stri
   }
 }
 
+type Fires = Readonly<Record<string, number>>;
+
 const ONE_CALL = { rpcAfter: 1 };
 const RPC_KEYED = { "rpcParams(notes.add)": 1, "rpcBefore(notes.add)": 1, "rpcResult(notes.add)": 1 };
 const TOOL = { "toolParams(session_status)": 1, "toolBefore(session_status)": 1, "toolResult(session_status)": 1 };
 const SAID = { "eventPublished(notes.said)": 1 };
 const CONNECT = { connectionOpened: 1, admit: 1, hello: 1, connectionReady: 1 };
+const REFUSED = { connectionOpened: 1, connectionClosed: 1, authenticate: 1 };
+const REQUEST = { httpRequest: 1 };
+const RUN = { sessionStarted: 1, runBefore: 1, runPrompt: 1, modelRequest: 1, runFinished: 1 };
+const RESET = { ...ONE_CALL, sessionReplacing: 1, sessionEnded: 1 };
+const accepted = (name: string): Fires => ({ ...REQUEST, [`webhookBefore(${name})`]: 1, webhookAccept: 1 });
+const MAPPED = { ...accepted("ci"), "webhookTransform(ci)": 1 };
+const ENDED = { webhookFinished: 1 };
 
-type Path = [
-  path: string,
-  walk: (running: Running) => Promise<unknown>,
-  fires: Record<string, number>,
-  atLeast?: readonly string[],
-];
+/** Forgets what fired before. */
+async function forget({ probe }: Running): Promise<void> {
+  await settle();
+  probe.reset();
+}
+
+const get = (running: Running, path: string, headers: Record<string, string> = {}) =>
+  fetch(`${http(running)}${path}`, { headers });
+
+type Path = [path: string, walk: (running: Running) => Promise<unknown>, fires: Fires, atLeast?: readonly string[]];
 
 const paths: Path[] = [
   ["a connect", (running) => running.connect(), CONNECT],
-  [
-    "a connect and its close",
-    async (running) => (await running.connect()).close(),
-    { ...CONNECT, connectionClosed: 1 },
-  ],
-  [
-    "a refused connect",
-    (running) => running.connect({ token: "wrong" }).catch(() => undefined),
-    { connectionOpened: 1, connectionClosed: 1, authenticate: 1 },
-  ],
+  ["a connect and its close", async ({ connect }) => (await connect()).close(), { ...CONNECT, connectionClosed: 1 }],
+  ["a refused connect", (running) => running.connect({ token: "wrong" }).catch(() => undefined), REFUSED],
   [
     "a connect with a device",
     (running) => connectDevice(running, "operator"),
@@ -192,7 +197,7 @@ const paths: Path[] = [
   [
     "a connect of a device that no plugin vouches for",
     (running) => connectDevice(running, "node"),
-    { connectionOpened: 1, connectionClosed: 1, authenticate: 1, pairing: 1 },
+    { ...REFUSED, pairing: 1 },
   ],
   ["a call over WebSocket", ({ client }) => client.call(notes.add, { text: "x" }), { ...ONE_CALL, ...RPC_KEYED }],
   [
@@ -205,110 +210,70 @@ const paths: Path[] = [
   ["an event for one connection", (running) => tell(running, "me", 1), { ...ONE_CALL, ...SAID }],
   ["an event without receivers", (running) => tell(running, "nobody", 0), { ...ONE_CALL, ...SAID }],
   ["a copy of an event", (running) => tell(running, "a copy", 1), ONE_CALL],
-  [
-    "an HTTP route",
-    (running) => fetch(`${http(running)}/plugins/notes/plain`, { headers: bearer(running) }),
-    { httpRequest: 1 },
-  ],
+  ["an HTTP route", (running) => get(running, "/plugins/notes/plain", bearer(running)), REQUEST],
   [
     "an HTTP route that calls a method inside",
     (running) => fetch(`${http(running)}/plugins/notes/inside`, { method: "POST", headers: bearer(running) }),
-    { httpRequest: 1, ...ONE_CALL, ...RPC_KEYED },
+    { ...REQUEST, ...ONE_CALL, ...RPC_KEYED },
   ],
-  ["an HTTP path that is not served", (running) => fetch(`${http(running)}/nothing`), { httpRequest: 1 }],
-  ["the liveness response", (running) => fetch(`${http(running)}/healthz`), {}],
-  [
-    "a run of a new session",
-    (running) => talk(running, "echo hi"),
-    { ...ONE_CALL, sessionStarted: 1, runBefore: 1, runPrompt: 1, modelRequest: 1, runFinished: 1 },
-    ["runEvent"],
-  ],
+  ["an HTTP path that is not served", (running) => get(running, "/nothing"), REQUEST],
+  ["the liveness response", (running) => get(running, "/healthz"), {}],
+  ["a run of a new session", (running) => talk(running, "echo hi"), { ...ONE_CALL, ...RUN }, ["runEvent"]],
   [
     "a run with a tool",
     (running) => talk(running, "status"),
-    { ...ONE_CALL, sessionStarted: 1, runBefore: 1, runPrompt: 1, modelRequest: 2, runFinished: 1, ...TOOL },
+    { ...ONE_CALL, ...RUN, modelRequest: 2, ...TOOL },
     ["runEvent"],
   ],
   [
     "a chat message",
-    async (running) => {
+    async ({ client }) => {
       const id = runId();
-      await running.client.call(chat.send, { sessionKey: "main", message: "echo hi", idempotencyKey: id });
-      await running.client.call(agents.wait, { runId: id });
+      await client.call(chat.send, { sessionKey: "main", message: "echo hi", idempotencyKey: id });
+      await client.call(agents.wait, { runId: id });
     },
-    { rpcAfter: 2, sessionStarted: 1, runBefore: 1, runPrompt: 1, modelRequest: 1, runFinished: 1 },
+    { rpcAfter: 2, ...RUN },
     ["runEvent"],
   ],
   [
     "a reset",
     async (running) => {
       await talk(running, "echo hi");
-      await settle();
-      running.probe.reset();
+      await forget(running);
       await running.client.call(sessions.reset, { key: "main" });
     },
-    { ...ONE_CALL, sessionReplacing: 1, sessionEnded: 1, sessionStarted: 1 },
+    { ...RESET, sessionStarted: 1 },
   ],
   [
     "a deletion",
     async (running) => {
-      await running.client.call(
-        agents.run,
-        { message: "echo hi", sessionKey: "other", idempotencyKey: runId() },
-        { expectFinal: true },
-      );
-      await settle();
-      running.probe.reset();
+      await talk(running, "echo hi", "other");
+      await forget(running);
       await running.client.call(sessions.delete, { key: "other" });
     },
-    { ...ONE_CALL, sessionReplacing: 1, sessionEnded: 1 },
+    RESET,
   ],
-  [
-    "a webhook of a mapping",
-    (running) => post(running, "ci"),
-    { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1, webhookAccept: 1, webhookFinished: 1 },
-  ],
+  ["a webhook of a mapping", (running) => post(running, "ci"), { ...MAPPED, ...ENDED }],
   [
     "a webhook that is repeated",
     async (running) => {
       await post(running, "ci", { "idempotency-key": "one" });
-      await settle();
-      running.probe.reset();
+      await forget(running);
       await post(running, "ci", { "idempotency-key": "one" });
     },
-    { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1, webhookAccept: 1 },
+    MAPPED,
   ],
-  [
-    "a webhook for an action",
-    (running) => post(running, "jot"),
-    { httpRequest: 1, "webhookBefore(jot)": 1, webhookAccept: 1, webhookFinished: 1 },
-  ],
-  [
-    "a webhook that runs in the background",
-    (running) => post(running, "errand"),
-    { httpRequest: 1, "webhookBefore(errand)": 1, webhookAccept: 1, webhookFinished: 1 },
-  ],
-  [
-    "a webhook that fails for good",
-    (running) => post(running, "hopeless"),
-    { httpRequest: 1, "webhookBefore(hopeless)": 1, webhookAccept: 1, webhookFinished: 1 },
-  ],
+  ["a webhook for an action", (running) => post(running, "jot"), { ...accepted("jot"), ...ENDED }],
+  ["a webhook that runs in the background", (running) => post(running, "errand"), { ...accepted("errand"), ...ENDED }],
+  ["a webhook that fails for good", (running) => post(running, "hopeless"), { ...accepted("hopeless"), ...ENDED }],
   [
     "a sender that requests a run",
-    (running) => fetch(`${http(running)}/hooks/runs/none`, { headers: { authorization: `Bearer ${HOOK_TOKEN}` } }),
-    { httpRequest: 1, webhookRun: 1 },
+    (running) => get(running, "/hooks/runs/none", { authorization: `Bearer ${HOOK_TOKEN}` }),
+    { ...REQUEST, webhookRun: 1 },
   ],
-  [
-    "a webhook that its transform skips",
-    (running) => post(running, "skip"),
-    { httpRequest: 1, webhookTransformFile: 1 },
-  ],
-  ["a webhook that no mapping accepts", (running) => post(running, "nothing"), { httpRequest: 1 }],
-  [
-    "a webhook with a wrong token",
-    (running) => post(running, "ci", { authorization: "Bearer wrong" }),
-    { httpRequest: 1 },
-  ],
+  ["a webhook that its transform skips", (running) => post(running, "skip"), { ...REQUEST, webhookTransformFile: 1 }],
+  ["a webhook that no mapping accepts", (running) => post(running, "nothing"), REQUEST],
+  ["a webhook with a wrong token", (running) => post(running, "ci", { authorization: "Bearer wrong" }), REQUEST],
 ];
 
 /** Hooks that fire outside the paths above: tested separately below. */
