@@ -26,34 +26,28 @@ import type { Attendance } from "./attendance.ts";
 import { makeInstallable } from "./installable.ts";
 import type { HookRuns } from "./hook-runs.ts";
 
+const ofAgents = {
+  agents,
+  channels,
+  chat,
+  cron,
+  heartbeat,
+  memory,
+  models,
+  outbound,
+  sessions,
+  sessionsUsage,
+  tools,
+  usage,
+};
+const ofPeople = { devices, execApproval, execApprovals, nodes };
+const ofTheHost = { config, health, logs, plugins, secrets, storage, update, webhooks };
+/** Every contract of the full bundle. */
+export const contracts = { ...ofAgents, ...ofPeople, ...ofTheHost };
+
 /** Every method of the full bundle, by name. */
 export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
-  [
-    agents,
-    channels,
-    chat,
-    config,
-    cron,
-    devices,
-    execApproval,
-    execApprovals,
-    health,
-    heartbeat,
-    logs,
-    memory,
-    models,
-    nodes,
-    outbound,
-    plugins,
-    secrets,
-    sessions,
-    sessionsUsage,
-    storage,
-    tools,
-    update,
-    usage,
-    webhooks,
-  ]
+  Object.values(contracts)
     .flatMap((contract) => Object.values<Method>(contract))
     .map((method) => [method.name, method]),
 );

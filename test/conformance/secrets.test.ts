@@ -5,8 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -14,6 +13,7 @@ import { agents } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
 import { config } from "@svc/sdk/config";
 import { secrets } from "@svc/sdk/secrets";
+import { directoryOf } from "../host/kernel/reload-scene.ts";
 import { root } from "../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
 import { attend } from "./attendance.ts";
@@ -140,8 +140,7 @@ const REFERENCES = { byenv: "found", byfile: "found", byprogram: "found", missin
 
 describe("secrets", { timeout: 300_000 }, () => {
   it("appear in no output, for any call", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-secrets-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await directoryOf(t, "svc-secrets-");
     const places = await keepSecrets(t, SECRETS);
     const providers = { ...CONFIG.models.providers, ...places.providers };
     const written = { ...CONFIG, models: { providers }, secrets: places.secrets };
@@ -259,8 +258,7 @@ describe("secrets", { timeout: 300_000 }, () => {
   });
 
   it("are stored only in files that no other user can read", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-secrets-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await directoryOf(t, "svc-secrets-");
     const gateway = await startGatewayProcess(stateDir);
     const client = await gateway.connect();
     const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();

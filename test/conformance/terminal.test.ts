@@ -1,7 +1,5 @@
 /** Third-party names and commands, as `svc` prints them: they cannot control the terminal or hide text in it. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -12,6 +10,7 @@ import { connect } from "@svc/sdk/client";
 import { cron } from "@svc/sdk/cron";
 import { createDevice } from "@svc/sdk/device";
 import { sessions } from "@svc/sdk/sessions";
+import { directoryOf } from "../host/kernel/reload-scene.ts";
 import { root } from "../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
 import { connectNode } from "./attendance.ts";
@@ -32,8 +31,7 @@ const COMMANDS: readonly (readonly [line: string, names: string])[] = [
 ];
 
 it("third-party names are shown without control and invisible characters", { timeout: 300_000 }, async (t) => {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-terminal-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = await directoryOf(t, "svc-terminal-");
   const gateway = await startGatewayProcess(stateDir);
   t.after(() => gateway.kill());
   const { url, token } = gateway;

@@ -4,12 +4,10 @@
  * SVC_FAULT_SEED repeats a run, SVC_MODEL_RUNS sets the number of histories (default 60).
  */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { it, type TestContext } from "node:test";
 import { SCOPES } from "@svc/sdk";
 import * as fc from "fast-check";
+import { directoryOf } from "../../host/kernel/reload-scene.ts";
 import { ADMIN, createDevice, openScene, PAIRING, READ, type Scene, WRITE } from "../../plugins/devices/scene.ts";
 import { DeviceModel, type Role, type Standing } from "./device-model.ts";
 import { powers, probePlugin, soon } from "./scene.ts";
@@ -215,8 +213,7 @@ it(`${RUNS} random histories of devices match the model`, { timeout: 900_000 }, 
     fc.boolean(),
     fc.array(step, { minLength: 8, maxLength: 24, size: "max" }),
     async (silent, steps) => {
-      const stateDir = await mkdtemp(join(tmpdir(), "svc-model-"));
-      const history = new History(t, stateDir, silent);
+      const history = new History(t, await directoryOf(t, "svc-model-"), silent);
       await history.open();
       try {
         for (const one of steps) {
@@ -226,7 +223,6 @@ it(`${RUNS} random histories of devices match the model`, { timeout: 900_000 }, 
         await history.checkDead();
       } finally {
         await history.stop();
-        await rm(stateDir, { recursive: true, force: true });
       }
     },
   );

@@ -1,12 +1,11 @@
 /** Empty scopes, commands, policy files and allowlists: empty grants nothing, and a meaningless value is refused or treated as the strictest. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { judgeExec, openExecPolicy, rulesFor } from "@svc/kit/exec";
 import { execApprovals } from "@svc/sdk/approvals";
 import { devices } from "@svc/sdk/devices";
+import { directory, put } from "../../directory.ts";
 import { ADMIN, createDevice, openScene, READ, requestOf, SECRET } from "../../plugins/devices/scene.ts";
 import { connectFrame, openRaw } from "../../raw-socket.ts";
 import { powers, probePlugin } from "./scene.ts";
@@ -90,11 +89,10 @@ describe("no commands", limited, () => {
 
 const plan = { argv: ["/usr/bin/rg"], cwd: null, rawCommand: null, agentId: "a", sessionKey: null };
 
-async function policyFile(t: TestContext, text: string) {
-  const directory = await mkdtemp(join(tmpdir(), "svc-policy-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  await writeFile(join(directory, "exec-approvals.json"), text);
-  return openExecPolicy(directory);
+function policyFile(t: TestContext, text: string) {
+  const kept = directory(t, "svc-policy-");
+  put(join(kept, "exec-approvals.json"), text);
+  return openExecPolicy(kept);
 }
 
 describe("a policy file", limited, () => {
@@ -133,8 +131,7 @@ describe("a policy file", limited, () => {
 
   for (const [what, file, verdict] of byHand) {
     it(`written by hand with ${what}: ${verdict}`, async (t) => {
-      const store = await policyFile(t, JSON.stringify(file));
-      const rules = rulesFor(await store.policy(), "a");
+      const rules = rulesFor(await policyFile(t, JSON.stringify(file)).policy(), "a");
       const found = judgeExec(rules, plan, "/usr/bin/rg", { home: "/home/a" });
       assert.equal(found.verdict, verdict);
       if (found.verdict === "ask") assert.equal(found.fallback, "deny", "nobody answers: no");
@@ -143,7 +140,7 @@ describe("a policy file", limited, () => {
 
   it("written by hand that is not JSON, or empty, denies all", async (t) => {
     for (const text of ["", " ", "{", "undefined"]) {
-      const rules = rulesFor(await (await policyFile(t, text)).policy(), "a");
+      const rules = rulesFor(await policyFile(t, text).policy(), "a");
       assert.equal(judgeExec(rules, plan, "/usr/bin/rg").verdict, "deny", JSON.stringify(text));
     }
   });

@@ -3,13 +3,13 @@
  * names the command to run. SVC_FAULT_SEED repeats a run, SVC_WALKS sets the number of walks (default 12).
  */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { keepDevice, keepDeviceToken } from "@svc/sdk/device";
 import { createFakeClock, type HostedGateway } from "@svc/sdk/testing";
 import * as fc from "fast-check";
+import { directoryOf } from "../../host/kernel/reload-scene.ts";
 import { connectTo } from "../../../host/cli/connect.ts";
 import { resolveTarget } from "../../../host/cli/target.ts";
 import { type Attempt, createDevice, knock, READ, SECRET } from "../../plugins/devices/scene.ts";
@@ -223,8 +223,7 @@ class Walk {
 }
 
 async function walk(t: TestContext, steps: readonly Step[]): Promise<void> {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-walk-"));
-  const one = new Walk(t, stateDir);
+  const one = new Walk(t, await directoryOf(t, "svc-walk-"));
   await one.start();
   try {
     for (const step of steps) {
@@ -233,7 +232,6 @@ async function walk(t: TestContext, steps: readonly Step[]): Promise<void> {
     }
   } finally {
     await one.stop();
-    await rm(stateDir, { recursive: true, force: true });
   }
 }
 
