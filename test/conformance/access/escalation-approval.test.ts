@@ -1,7 +1,7 @@
 /** Approvals and rotations grant nothing beyond what was requested, what was shown, and what the approver holds. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, type GatewayError, type Principal, SCOPES, Type } from "@svc/sdk";
+import { definePlugin, type GatewayError, SCOPES, Type } from "@svc/sdk";
 import { devices } from "@svc/sdk/devices";
 import { WebhookAction } from "@svc/sdk/webhooks";
 import {
