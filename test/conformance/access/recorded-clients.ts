@@ -51,22 +51,18 @@ const panel = (id: string): Kind => ({
 
 const cli = { role: "operator", caps: [], signature: "v3", prefers: "shared", sends: "both" } as const;
 
+const program = { id: "cli", mode: "cli", ...linux };
+
 /** Clients that are paired like any other device. */
 export const KINDS: readonly Kind[] = [
   {
     ...cli,
     name: "CLI",
-    client: { id: "cli", mode: "cli", ...linux, instanceId: "3f0d2b1c-0000-4000-8000-000000000002" },
+    client: { ...program, instanceId: "3f0d2b1c-0000-4000-8000-000000000002" },
     scopes: ALL,
     calls: ["health", "device.pair.list"],
   },
-  {
-    ...cli,
-    name: "CLI probe",
-    client: { id: "cli", mode: "probe", ...linux },
-    scopes: ["operator.read"],
-    calls: ["health"],
-  },
+  { ...cli, name: "CLI probe", client: { ...program, mode: "probe" }, scopes: ["operator.read"], calls: ["health"] },
   {
     ...cli,
     name: "TUI",

@@ -48,6 +48,7 @@ describe("names of tools", () => {
 
 describe("the schema of a tool", () => {
   const object = (properties: object, rest: object = {}) => ({ type: "object", properties, ...rest });
+  const TEXT = { type: "string" };
   const count = { type: "integer", minimum: 1, description: "how many" };
   const known = object({ a: count }, { required: ["a"], additionalProperties: false });
   const kept: [what: string, given: object, schema: object][] = [
@@ -87,12 +88,12 @@ describe("the schema of a tool", () => {
     ],
     [
       "with limits of the wrong kind",
-      object({ a: { type: "string", minLength: "0)||(x", maxLength: -1 } }),
-      object({ a: { type: "string" } }),
+      object({ a: { ...TEXT, minLength: "0)||(x", maxLength: -1 } }),
+      object({ a: TEXT }),
     ],
     ["with yes and no", object({ a: true, b: false }), object({ a: {}, b: { not: {} } })],
     [
-      "with words that look like markers",
+      "with words like markers",
       object({ a: { description: "<<<x>>>\nline" } }),
       object({ a: { description: "x line" } }),
     ],
@@ -224,24 +225,17 @@ describe("the environment of a program", () => {
 });
 
 describe("the configuration", () => {
+  const ELSEWHERE = { source: "env", id: "A" };
   const cases: [what: string, servers: object, path?: string, message?: RegExp][] = [
     ["a program", { a: { command: "x", args: ["y"], env: { A: "1" }, cwd: "/tmp" } }],
-    [
-      "an address",
-      { "a_b-C1": { url: "https://x/mcp", headers: { "x-a": { source: "env", id: "A" } }, transport: "sse" } },
-    ],
-    ["an address kept elsewhere", { a: { url: { source: "env", id: "A" } } }],
+    ["an address", { "a_b-C1": { url: "https://x/mcp", headers: { "x-a": ELSEWHERE }, transport: "sse" } }],
+    ["an address kept elsewhere", { a: { url: ELSEWHERE } }],
     ["neither", { a: {} }, "/servers/a", /either command or url/],
     ["both", { a: { command: "x", url: "https://x" } }, "/servers/a", /either command or url/],
     ["arguments of an address", { a: { url: "https://x", args: [] } }, "/servers/a", /belong to command/],
     ["headers of a program", { a: { command: "x", headers: {} } }, "/servers/a", /belong to url/],
     ["an address that is none", { a: { url: "x" } }, "/servers/a/url", /must be an address/],
-    [
-      "a credential in the address",
-      { a: { url: "https://a:b@x" } },
-      "/servers/a/url",
-      /without user name and password/,
-    ],
+    ["a credential in the address", { a: { url: "https://a:b@x" } }, "/servers/a/url", /without user name/],
     ["a file", { a: { url: "file:///etc/passwd" } }, "/servers/a/url", /must be an address/],
     ["a directory that depends on where one is", { a: { command: "x", cwd: "y" } }, "/servers/a/cwd", /absolute/],
     ["a name with __", { a__b: { command: "x" } }, "/servers"],
