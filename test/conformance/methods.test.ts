@@ -68,11 +68,8 @@ describe("every method of the bundle", () => {
     const runs = await hookRuns(gateway.url);
     const there = await attend({ url: gateway.url, token: gateway.auth.token, client });
     t.after(() => there.node.close());
-    await client.call(
-      agents.run,
-      { message: "echo first", idempotencyKey: key(), sessionKey: "main" },
-      { expectFinal: true },
-    );
+    const first = { message: "echo first", idempotencyKey: key(), sessionKey: "main" };
+    await client.call(agents.run, first, { expectFinal: true });
     for (const [name, samples] of Object.entries(good)) {
       for (const sample of samples) {
         const { hash } = await client.call(config.get, {});
@@ -99,28 +96,17 @@ describe("every method of the bundle", () => {
       // A connection without a device has its own budget.
       const client = method.role === "node" ? node : method.limit ? await connect() : shared;
       const strict = (method.params as { additionalProperties?: boolean }).additionalProperties === false;
-      await assert.rejects(client.request(name, []), {
-        code: "INVALID_REQUEST",
-        message: `invalid ${name} params: at root: must be object`,
-      });
+      const refused = (params: unknown, message: string) =>
+        assert.rejects(client.request(name, params), {
+          code: "INVALID_REQUEST",
+          message: `invalid ${name} params: at root: ${message}`,
+        });
+      await refused([], "must be object");
       if (!strict) continue;
       const [sample = unserved[name]] = good[name] ?? [];
-      const params = {
-        ...(sample?.({
-          ...NOBODY,
-          node,
-          invoked: Promise.resolve(),
-          stateDir: "/nowhere",
-          hash: "0",
-          runId: "none",
-          failedRunId: "none",
-        }) as object),
-        "no-such-key": 1,
-      };
-      await assert.rejects(client.request(name, params), {
-        code: "INVALID_REQUEST",
-        message: `invalid ${name} params: at root: unexpected property 'no-such-key'`,
-      });
+      const place = { stateDir: "/nowhere", hash: "0", runId: "none", failedRunId: "none" };
+      const params = sample?.({ ...NOBODY, ...place, node, invoked: Promise.resolve() }) as object;
+      await refused({ ...params, "no-such-key": 1 }, "unexpected property 'no-such-key'");
     }
   });
 });

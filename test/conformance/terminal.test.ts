@@ -37,28 +37,16 @@ it("third-party names are shown without control and invisible characters", { tim
   const { url, token } = gateway;
   const client = await gateway.connect();
   await client.call(sessions.patch, { key: "agent:main:main", label: `evil-session${HIDDEN}` });
-  await client.call(cron.add, {
-    name: `evil-job${HIDDEN}`,
-    enabled: false,
-    text: `text${HIDDEN}`,
-    schedule: { everyMs: 3_600_000 },
-  });
+  const job = { name: `evil-job${HIDDEN}`, text: `text${HIDDEN}`, schedule: { everyMs: 3_600_000 } };
+  await client.call(cron.add, { ...job, enabled: false });
   const named = (displayName: string) => ({ displayName: `${displayName}${HIDDEN}`, platform: `linux${HIDDEN}` });
-  const device = await connect({
-    url,
-    token,
-    device: createDevice(),
-    client: { id: "cli", mode: "cli", ...named("evil-device") },
-  });
-  const node = await connectNode({ url, token }, createDevice(), {
-    client: { id: "node-host", mode: "node", ...named("evil-node") },
-  });
+  const cli = { id: "cli", mode: "cli", ...named("evil-device") } as const;
+  const device = await connect({ url, token, device: createDevice(), client: cli });
+  const host = { id: "node-host", mode: "node", ...named("evil-node") } as const;
+  const node = await connectNode({ url, token }, createDevice(), { client: host });
   const command = `echo evil-command${HIDDEN}`;
-  const question = client.call(
-    execApproval.request,
-    { id: `q${HIDDEN}`, command, timeoutMs: 600_000 },
-    { timeoutMs: 0 },
-  );
+  const params = { id: `q${HIDDEN}`, command, timeoutMs: 600_000 };
+  const question = client.call(execApproval.request, params, { timeoutMs: 0 });
   question.catch(() => undefined); // it is still pending when the test ends
   for (;;) {
     const { approvals } = await client.call(execApproval.list, {});

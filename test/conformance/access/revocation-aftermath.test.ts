@@ -43,9 +43,8 @@ describe("what a device left behind", limited, () => {
     await scene.client.request("device.token.revoke", { deviceId: operator.id, role: "operator" });
     assert.ok((await lost) instanceof Error);
     await assert.rejects(client.request("exec.approval.resolve", { id: "question", decision: "allow-once" }));
-    assert.deepEqual(await approver.request("exec.approval.resolve", { id: "question", decision: "deny" }), {
-      ok: true,
-    });
+    const denied = await approver.request("exec.approval.resolve", { id: "question", decision: "deny" });
+    assert.deepEqual(denied, { ok: true });
   });
 
   it("its jobs and permanent approvals stay: they belong to the gateway", async (t) => {
@@ -96,9 +95,8 @@ describe("a command on another machine", limited, () => {
     const there = home(t);
     const identity = join(there.stateDir, "identity");
     const device = keepDevice(identity);
-    const { deviceToken, scopes } = (
-      await scene.pair(device, { scopes: [ADMIN], client: { platform: process.platform } })
-    ).auth;
+    const client = { platform: process.platform };
+    const { deviceToken, scopes } = (await scene.pair(device, { scopes: [ADMIN], client })).auth;
     keepDeviceToken(identity, scene.url, "operator", { token: deviceToken, scopes, updatedAtMs: Date.now() });
     const call = ["gateway", "call", "device.pair.list", "--url", scene.url];
     assert.equal((await there.svc(call)).code, 0);

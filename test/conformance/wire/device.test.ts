@@ -17,6 +17,7 @@ async function prove(scene: Scene, params: Partial<ConnectParams> = {}, options:
 describe("a device proof", limited, () => {
   const scene = shared();
   const pem = String(KEY.publicKey.export({ format: "pem", type: "spki" }));
+  const MAC = { signed: { platform: "mac" } };
   const accepted: [why: string, params: Partial<ConnectParams>, options: ProofOptions][] = [
     ["version 3", {}, {}],
     ["version 2", {}, { version: "v2" }],
@@ -25,11 +26,7 @@ describe("a device proof", limited, () => {
     ["a public key in padded base64", {}, { sent: { publicKey: KEY.raw.toString("base64") } }],
     ["a public key as PEM", {}, { sent: { publicKey: pem } }],
     ["a platform in capitals, which is lower-cased", { client: client({ platform: "Darwin" }) }, {}],
-    [
-      "a platform with blanks, which are trimmed",
-      { client: client({ platform: " mac " }) },
-      { signed: { platform: "mac" } },
-    ],
+    ["a platform with blanks, which are trimmed", { client: client({ platform: " mac " }) }, MAC],
     ["a device family", { client: client({ deviceFamily: "Mac" }) }, { signed: { family: "mac" } }],
     ["a signature of 100 s ago", {}, { signedAt: Date.now() - 100_000 }],
     ["a signature 119 s ahead", {}, { signedAt: Date.now() + 119_000 }],
@@ -40,9 +37,8 @@ describe("a device proof", limited, () => {
   it("is accepted with a nonce that has blanks around it", async () => {
     const socket = await scene().open();
     const nonce = ` ${String(socket.frames[0]?.payload?.["nonce"])} `;
-    socket.send(
-      connectFrame(undefined, withProof(socket, { auth: { token: String(scene().token) } }, { sent: { nonce } })),
-    );
+    const auth = { token: String(scene().token) };
+    socket.send(connectFrame(undefined, withProof(socket, { auth }, { sent: { nonce } })));
     assert.equal((await outcomeOf(socket)).told, "ok");
   });
 
@@ -96,18 +92,15 @@ describe("a device proof", limited, () => {
 
 describe("device tokens", limited, () => {
   const scene = shared();
+  const BAD = { token: "bad" };
   const rows: [sent: string, auth: (token: string) => object, outcome: string][] = [
     ["good shared token and bad device token: admitted", (token) => ({ token, deviceToken: "bad" }), "token"],
-    [
-      "bad shared token and good device token: admitted",
-      () => ({ token: "bad", deviceToken: "issued" }),
-      "device:known",
-    ],
+    ["bad shared token and good device token: admitted", () => ({ ...BAD, deviceToken: "issued" }), "device:known"],
     ["device token in auth.token only: admitted", () => ({ token: "issued" }), "device:known"],
     ["device token in auth.deviceToken only: admitted", () => ({ deviceToken: "issued" }), "device:known"],
     ["bad device token alone: its own code", () => ({ deviceToken: "bad" }), "AUTH_DEVICE_TOKEN_MISMATCH"],
     ["bad device token in auth.token: the shared reason", () => ({ token: "bad" }), "AUTH_TOKEN_MISMATCH"],
-    ["blank device token counts as missing", () => ({ token: "bad", deviceToken: "  " }), "AUTH_TOKEN_MISMATCH"],
+    ["blank device token counts as missing", () => ({ ...BAD, deviceToken: "  " }), "AUTH_TOKEN_MISMATCH"],
   ];
   for (const [sent, auth, outcome] of rows) {
     it(sent, async () => {
@@ -142,11 +135,8 @@ describe("pairing", limited, () => {
   it("a device with an unknown key gets its request, and the close reason is pairing required", async () => {
     const { answer, close } = await prove(scene(), { role: "node", scopes: [] });
     assert.equal(answer?.error?.code, "NOT_PAIRED");
-    assert.deepEqual(facts(answer?.error?.details), {
-      code: "PAIRING_REQUIRED",
-      requestId: "request-1",
-      reason: "not-paired",
-    });
+    const expected = { code: "PAIRING_REQUIRED", requestId: "request-1", reason: "not-paired" };
+    assert.deepEqual(facts(answer?.error?.details), expected);
     assert.deepEqual(close, { code: 1008, reason: "pairing required" });
   });
 
