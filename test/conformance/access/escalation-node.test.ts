@@ -31,6 +31,7 @@ describe("a node", limited, () => {
         ? await approved(scene, device, "linux", ["system.notify"])
         : (await scene.pair(device, { role: "node", commands: ["system.notify"] })).auth.deviceToken;
     const wish = { role: "node" as const, commands: ["system.notify", "system.run", "system.execApprovals.set"] };
+    const call = { nodeId: device.id, params: { command: ["ls"] }, idempotencyKey: "1" };
     for (const far of [false, true]) {
       for (const come of [
         () => scene.byToken(device, token, { ...wish, far }),
@@ -39,15 +40,7 @@ describe("a node", limited, () => {
         assert.ok((await come()).ok);
         assert.deepEqual(await commandsOf(scene, device.id), ["system.notify"]);
         for (const command of ["system.run", "system.execApprovals.set", "system.Notify", " system.run"])
-          await assert.rejects(
-            scene.client.call(nodes.invoke, {
-              nodeId: device.id,
-              command,
-              params: { command: ["ls"] },
-              idempotencyKey: "1",
-            }),
-            { code: "INVALID_REQUEST" },
-          );
+          await assert.rejects(scene.client.call(nodes.invoke, { ...call, command }), { code: "INVALID_REQUEST" });
       }
     }
   };
