@@ -75,10 +75,8 @@ describe("no commands", limited, () => {
       const { nodes } = (await scene.client.request("node.list", {})) as {
         nodes: { commands: string[]; pendingCommands?: string[] }[];
       };
-      assert.deepEqual(
-        nodes.map((one) => [one.commands, one.pendingCommands]),
-        [[[], ["system.notify", "system.run"]]],
-      );
+      const offered = nodes.map((one) => [one.commands, one.pendingCommands]);
+      assert.deepEqual(offered, [[[], ["system.notify", "system.run"]]]);
       await assert.rejects(
         scene.client.request("node.invoke", { nodeId: node.id, command: "system.notify", idempotencyKey: "1" }),
         /waits for an approval: svc devices approve /,

@@ -106,6 +106,7 @@ const edit = (path: string, oldText: string, newText: string): Step => ["edit", 
 const MONTHLY = { kind: "every", everyMs: 30 * 86_400_000 } as const;
 const SWIM = { name: "swim", schedule: MONTHLY, payload: { kind: "systemEvent", text: "Swim" } };
 const BOTH = `${at("rail")} ${at("road")}`;
+const BILL = at("bill.pdf");
 const TEA = fact("tea takes three minutes");
 const USE = fact("call open before read");
 const TO_CLUB = { deliver: true, channel: "pigeon", to: "#club" };
@@ -130,13 +131,7 @@ const TASKS: readonly Task[] = [
   ["summarise", NEWS, at("river"), [fetch("river")], answers("the river is high")],
   ["compare", NEWS, BOTH, [fetch("rail"), fetch("road"), write("notes.md", "late, free")], wrote("notes.md", "late")],
   ["search", NEWS, "Ferry?", [search("ferry"), fetch("ferry")], answers("the ferry runs")],
-  [
-    "document",
-    NEWS,
-    at("bill.pdf"),
-    [["pdf", { prompt: "What?", pdf: at("bill.pdf") }]],
-    answers("the bill is 42 euro"),
-  ],
+  ["document", NEWS, BILL, [["pdf", { prompt: "What?", pdf: BILL }]], answers("the bill is 42 euro")],
   ["picture", NEWS, at("x.png"), [look(at("x.png"))], answers("it shows a red square")],
   ["follow", NEWS, at("index"), [fetch("index"), fetch("deep")], answers("the well is deep")],
   ["keep", NEWS, at("recipe"), [fetch("recipe"), write("recipe.md", "two eggs")], wrote("recipe.md", "two eggs")],
@@ -155,18 +150,12 @@ const TASKS: readonly Task[] = [
     [["apply_patch", patch("*** Update File: src/app.js\n*** Move to: src/main.js\n-hello()\n+hello();")]],
     wrote("src/main.js", "hello();"),
   ],
-  [
-    "vendor",
-    PROJECT,
-    at("manual"),
-    [fetch("manual"), write("vendor/manual.md", USE)],
-    wrote("vendor/manual.md", "open"),
-  ],
+  ["vendor", PROJECT, at("manual"), [fetch("manual"), write("vendor/use.md", USE)], wrote("vendor/use.md", "open")],
   [
     "follow-manual",
     PROJECT,
     "Do as it says.",
-    [read("vendor/manual.md"), edit("src/main.js", "hello();", "open();\nhello();")],
+    [read("vendor/use.md"), edit("src/main.js", "hello();", "open();\nhello();")],
     wrote("src/main.js", "open();"),
   ],
   ["review", PROJECT, "Is it right?", [read("src/main.js")], told("open();")],
@@ -222,14 +211,7 @@ const TASKS: readonly Task[] = [
     inGroup("#club", "ann"),
   ],
   ["direct", "", at("rail"), [fetch("rail")], sent("ann", "trains are late"), toAgent],
-  [
-    "shopping",
-    "",
-    at("recipe"),
-    [fetch("recipe"), write("shopping.md", "eggs")],
-    wrote("shopping.md", "eggs"),
-    toAgent,
-  ],
+  ["shopping", "", at("recipe"), [fetch("recipe"), write("shop.md", "eggs")], wrote("shop.md", "eggs"), toAgent],
 
   [
     "request",

@@ -24,11 +24,7 @@ const MODES: readonly { readonly name: string; readonly gateway: object; readonl
   { name: "token", gateway: { auth: { token: SECRET } } },
   { name: "a token it made", gateway: {} },
   { name: "password", gateway: { auth: { mode: "password", password: SECRET } } },
-  {
-    name: "a password that only its start knows",
-    gateway: {},
-    overrides: { mode: "password", password: "nobody knows" },
-  },
+  { name: "a password of its start", gateway: {}, overrides: { mode: "password", password: "nobody knows" } },
   { name: "none", gateway: { auth: { mode: "none" } } },
   {
     name: "trusted-proxy",
@@ -210,12 +206,11 @@ class Walk {
         return this.#join([READ]);
       case "this machine joins for all":
         return this.#join(["operator.admin"]);
-      case "the token of this machine ends":
-        await this.#asAdmin("device.token.revoke", {
-          ...role,
-          deviceId: keepDevice(join(this.#stateDir, "identity")).id,
-        });
+      case "the token of this machine ends": {
+        const { id } = keepDevice(join(this.#stateDir, "identity"));
+        await this.#asAdmin("device.token.revoke", { ...role, deviceId: id });
         return;
+      }
       case "the device of this machine is lost":
         return this.#lose("identity", "device.json");
     }

@@ -87,16 +87,12 @@ describe("the schema of a tool", () => {
       object({ a: { anyOf: [{ type: "string" }, { type: "null" }] }, b: { enum: [1, "x", null] }, c: {} }),
     ],
     [
-      "with limits of the wrong kind",
+      "with limits of a wrong kind",
       object({ a: { ...TEXT, minLength: "0)||(x", maxLength: -1 } }),
       object({ a: TEXT }),
     ],
     ["with yes and no", object({ a: true, b: false }), object({ a: {}, b: { not: {} } })],
-    [
-      "with words like markers",
-      object({ a: { description: "<<<x>>>\nline" } }),
-      object({ a: { description: "x line" } }),
-    ],
+    ["with markers", object({ a: { description: "<<<x>>>\nline" } }), object({ a: { description: "x line" } })],
     [
       "with a name escaped in a reference",
       object({ a: { $ref: "#/$defs/x~1y" } }, { $defs: { "x/y": { type: "null" } } }),

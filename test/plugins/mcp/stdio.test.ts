@@ -56,10 +56,8 @@ describe("a server that is a program", { concurrency: 4 }, () => {
   it("a call that times out fails, and the server stays connected when it answers a ping", async (t) => {
     const { clock, line, use, names } = await scene(t, { docs: { ...program(), toolTimeoutSeconds: 5 } });
     await line(CONNECTED);
-    const asked = assert.rejects(use("docs__hang"), {
-      code: "UNAVAILABLE",
-      message: 'the MCP server "docs" did not answer within 5 seconds',
-    });
+    const message = 'the MCP server "docs" did not answer within 5 seconds';
+    const asked = assert.rejects(use("docs__hang"), { code: "UNAVAILABLE", message });
     await clock.advance(5_000);
     await asked;
     assert.match(textOf(await use("docs__echo", { text: "still here" })), /still here/);

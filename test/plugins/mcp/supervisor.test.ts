@@ -95,10 +95,8 @@ describe("a server", () => {
     await clock.advance(STEADY_MS);
     last().end("gone");
     assert.equal((await line(AWAY, 4)).fields["retryInMs"], 2_000);
-    assert.deepEqual(
-      sessions.map(({ isClosed }) => isClosed),
-      [true, true, true, true],
-    );
+    assert.equal(sessions.length, 4);
+    assert.ok(sessions.every(({ isClosed }) => isClosed));
   });
 
   it("that does not list its tools in time is closed and retried", async (t) => {
@@ -193,10 +191,9 @@ describe("a server", () => {
     last().events.toolsChanged();
     await clock.advance(RELIST_MS);
     assert.deepEqual(names(), ["docs__a_b", "docs__fine"]);
-    const told = lines
-      .filter(({ message }) => /not offered/.test(message))
-      .map(({ fields }) => [fields["tool"], fields["reason"]]);
-    assert.deepEqual(told, [
+    const told = lines.filter(({ message }) => /not offered/.test(message));
+    const reasons = told.map(({ fields }) => [fields["tool"], fields["reason"]]);
+    assert.deepEqual(reasons, [
       ["a_b", "agents would see it as docs__a_b, which is already the name of a.b"],
       ["bad", 'its inputSchema is of type "string", not object'],
     ]);
