@@ -50,14 +50,8 @@ export interface Place {
 const POLICY = { path: "/nowhere/exec-approvals.json", exists: true, hash: "0".repeat(64), file: { version: 1 } };
 
 /** Commands of the node: those of its platform, and the policy file. */
-const COMMANDS = [
-  "location.get",
-  "system.notify",
-  "system.run",
-  "system.which",
-  "system.execApprovals.get",
-  "system.execApprovals.set",
-];
+const FILE = ["system.execApprovals.get", "system.execApprovals.set"];
+const COMMANDS = ["location.get", "system.notify", "system.run", "system.which", ...FILE];
 
 /** A node that is paired silently, as a program on this machine. The caller must close it. */
 export function connectNode(
@@ -115,12 +109,8 @@ const JOB = { name: "sample", enabled: false, text: "sample", schedule: { everyM
 
 /** @returns the id of the request of a remote device, which is not approved silently */
 async function waitingDevice({ url, token = "" }: Place): Promise<string> {
-  const { details, frame, socket } = await knock(url, {
-    device: createDevice(),
-    auth: { token },
-    scopes: ["operator.read"],
-    far: true,
-  });
+  const attempt = { device: createDevice(), auth: { token }, scopes: ["operator.read"], far: true };
+  const { details, frame, socket } = await knock(url, attempt);
   socket.ws.close();
   const { requestId } = details;
   if (typeof requestId !== "string") throw new Error(`no request: ${JSON.stringify(frame)}`);

@@ -22,47 +22,22 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
 /** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
 export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];
 /** Choice: methods that the specification does not contain. */
-const OURS: Readonly<Record<string, Scope>> = {
-  "agents.files.log": "operator.read",
-  "agents.files.diff": "operator.read",
-  "agents.files.restore": "operator.admin",
-  "memory.status": "operator.read",
-  "memory.search": "operator.read",
-  "memory.index": "operator.admin",
-  "models.status": "operator.read",
-  "models.test": "operator.write",
-  "plugins.inspect": "operator.read",
-  "plugins.list": "operator.read",
-  "plugins.reload": "operator.admin",
-  "plugins.align": "operator.admin",
-  "plugins.install": "operator.admin",
-  "plugins.update": "operator.admin",
-  "plugins.remove": "operator.admin",
-  "plugins.enable": "operator.admin",
-  "plugins.disable": "operator.admin",
-  "plugins.doctor": "operator.admin",
-  "exec.approval.list": "operator.approvals",
-  "exec.approvals.grants": "operator.admin",
-  "exec.approvals.forget": "operator.admin",
-  "secrets.list": "operator.admin",
-  "cron.cancel": "operator.admin",
-  "storage.usage": "operator.read",
-  "storage.clean": "operator.admin",
-  "update.check": "operator.read",
-  "webhooks.list": "operator.read",
-  "webhooks.check": "operator.read",
-  "webhooks.runs": "operator.read",
-  "webhooks.run": "operator.read",
-  "webhooks.try": "operator.write",
-  "webhooks.replay": "operator.admin",
-  "webhooks.enable": "operator.admin",
-  "webhooks.disable": "operator.admin",
-  "webhooks.init": "operator.admin",
+const OURS: Readonly<Record<Scope, string>> = {
+  "operator.read":
+    "agents.files.log agents.files.diff memory.status memory.search models.status plugins.inspect " +
+    "plugins.list storage.usage update.check webhooks.list webhooks.check webhooks.runs webhooks.run",
+  "operator.write": "models.test webhooks.try",
+  "operator.approvals": "exec.approval.list",
+  "operator.pairing": "",
+  "operator.admin":
+    "agents.files.restore memory.index plugins.reload plugins.align plugins.install plugins.update " +
+    "plugins.remove plugins.enable plugins.disable plugins.doctor exec.approvals.grants exec.approvals.forget " +
+    "secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init",
 };
 
 /** By method; all other methods are for admins. */
-export const required = new Map<string, Scope | "none">([["health", "none"], ...Object.entries(OURS)]);
-for (const [scope, names] of Object.entries(SPECIFIED))
+export const required = new Map<string, Scope | "none">([["health", "none"]]);
+for (const [scope, names] of [...Object.entries(OURS), ...Object.entries(SPECIFIED)])
   for (const name of names.split(" ").filter(Boolean)) required.set(name, scope as Scope);
 
 /** Admin covers all, write covers read, every other scope only itself. Spec: authorization.md §1. */

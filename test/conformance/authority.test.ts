@@ -40,6 +40,12 @@ describe("the method x scope matrix", () => {
     });
   }
 
+  it("is not widened by a client id or a mode", async (t) => {
+    const { connect } = await testGateway(t);
+    const client = await connect({ scopes: [], client: { id: "gateway-client", mode: "backend" } });
+    await assert.rejects(client.request("sessions.list"), /missing scope: operator\.read/);
+  });
+
   it("a principal that a plugin invented may do no more than the plugin", async (t) => {
     const { connect } = await testGateway(t, { plugins: [relayPlugin, ...BUNDLE] });
     const client = await connect({ scopes: ["operator.admin"] });

@@ -34,11 +34,14 @@ export const COMMON = {
 };
 
 const agents = (...list: object[]) => ({ agents: { list } });
+const [MAIN, SAMPLE] = [{ id: "main" }, { id: "sample" }];
 const rules = (match: object) => ({ session: { sendPolicy: { rules: [{ action: "deny", match }] } } });
 const bound = (match: object) => ({
-  ...agents({ id: "main" }, { id: "sample" }, { id: "other" }),
+  ...agents(MAIN, SAMPLE, { id: "other" }),
   bindings: [{ agentId: "sample", match: { channel: "sample", accountId: "*", ...match } }],
 });
+const peer = (kind: string, id: string) => bound({ peer: { kind, id } });
+const inGuild = (...roles: string[]) => bound({ guildId: "sample", roles });
 const binding = (narrow: object): Given => ({ between: [bound({ guildId: "nowhere" }), bound(narrow)] });
 const hooksOn = { hooks: HOOKS_ON };
 /** A mapping that exists before and after, and the change of one key. */
@@ -50,10 +53,8 @@ const mapping = (before: object, after: object): Given => {
 };
 const signed = (before: object, after: object) => {
   const verify = { type: "github", secret: SIGNING_SECRET };
-  return mapping(
-    { messageTemplate: "", verify: { ...verify, ...before } },
-    { messageTemplate: "", verify: { ...verify, ...after } },
-  );
+  const whole = (more: object) => ({ messageTemplate: "", verify: { ...verify, ...more } });
+  return mapping(whole(before), whole(after));
 };
 const transformed = (before: object, after: object) =>
   mapping({ transform: { module: "sample.mjs", ...before } }, { transform: { module: "sample.mjs", ...after } });
@@ -139,9 +140,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "agents.defaults.userTimezone": { values: ["Asia/Tokyo"] },
   "agents.defaults.workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
   "agents.defaults.models.*.alias": { entry: "acme/sample" },
-  "agents.list[].default": {
-    between: [agents({ id: "main" }, { id: "sample" }), agents({ id: "main" }, { id: "sample", default: true })],
-  },
+  "agents.list[].default": { between: [agents(MAIN, SAMPLE), agents(MAIN, { ...SAMPLE, default: true })] },
   "agents.list[].workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
   "agents.list[].agentDir": { values: (stateDir) => [join(stateDir, "agents", "elsewhere")] },
 
@@ -156,20 +155,14 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "session.sendPolicy.rules[].match.chatType": { between: [rules({}), rules({ chatType: "group" })] },
   "session.sendPolicy.rules[].match.keyPrefix": { between: [rules({}), rules({ keyPrefix: "sample" })] },
   "session.sendPolicy.rules[].match.rawKeyPrefix": { between: [rules({}), rules({ rawKeyPrefix: "agent:main:acme" })] },
-  "bindings[].agentId": { beside: agents({ id: "main" }, { id: "sample" }, { id: "other" }) },
+  "bindings[].agentId": { beside: agents(MAIN, SAMPLE, { id: "other" }) },
   "bindings[].match.channel": { between: [bound({ channel: "nowhere" }), bound({})] },
   "bindings[].match.accountId": { between: [bound({ accountId: "nobody" }), bound({})] },
-  "bindings[].match.peer.kind": {
-    between: [bound({ peer: { kind: "direct", id: "ann" } }), bound({ peer: { kind: "group", id: "ann" } })],
-  },
-  "bindings[].match.peer.id": {
-    between: [bound({ peer: { kind: "direct", id: "nobody" } }), bound({ peer: { kind: "direct", id: "ann" } })],
-  },
+  "bindings[].match.peer.kind": { between: [peer("direct", "ann"), peer("group", "ann")] },
+  "bindings[].match.peer.id": { between: [peer("direct", "nobody"), peer("direct", "ann")] },
   "bindings[].match.guildId": binding({ guildId: "sample" }),
   "bindings[].match.teamId": { between: [bound({ teamId: "nowhere" }), bound({ teamId: "sample" })] },
-  "bindings[].match.roles": {
-    between: [bound({ guildId: "sample", roles: ["nobody"] }), bound({ guildId: "sample", roles: ["sample"] })],
-  },
+  "bindings[].match.roles": { between: [inGuild("nobody"), inGuild("sample")] },
   ...Object.fromEntries(
     "account topic label subscription pushToken hookUrl includeBody maxBytes renewEveryMinutes serve tailscale"
       .split(" ")

@@ -40,13 +40,8 @@ export const PICTURES: Readonly<Record<string, Look>> = {
           summary: error.message,
         }));
       const [first] = inside.asked;
-      return {
-        status,
-        summary,
-        model: first?.request.model,
-        system: first?.request.system,
-        thinking: first?.request.thinking,
-      };
+      const { model, system, thinking } = first?.request ?? {};
+      return { status, summary, model, system, thinking };
     };
     const list = await client.call(agents.list, {});
     return {

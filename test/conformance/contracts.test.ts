@@ -7,23 +7,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Contract } from "@svc/sdk";
-import { agents } from "@svc/sdk/agents";
-import { execApproval, execApprovals } from "@svc/sdk/approvals";
-import { channels, outbound } from "@svc/sdk/channels";
-import { chat } from "@svc/sdk/chat";
-import { config } from "@svc/sdk/config";
-import { cron } from "@svc/sdk/cron";
-import { devices } from "@svc/sdk/devices";
-import { health } from "@svc/sdk/health";
-import { heartbeat } from "@svc/sdk/heartbeat";
-import { logs } from "@svc/sdk/logs";
-import { memory } from "@svc/sdk/memory";
-import { ModelProvider, models } from "@svc/sdk/models";
-import { nodes } from "@svc/sdk/nodes";
-import { plugins } from "@svc/sdk/plugins";
-import { secrets } from "@svc/sdk/secrets";
-import { sessions } from "@svc/sdk/sessions";
-import { storage } from "@svc/sdk/storage";
+import { ModelProvider } from "@svc/sdk/models";
 import {
   contributionOf,
   namespaceContract,
@@ -33,10 +17,7 @@ import {
   toolContract,
   transformContract,
 } from "@svc/sdk/testing";
-import { Tool, tools } from "@svc/sdk/tools";
-import { update } from "@svc/sdk/update";
-import { sessionsUsage, usage } from "@svc/sdk/usage";
-import { webhooks } from "@svc/sdk/webhooks";
+import { Tool } from "@svc/sdk/tools";
 import githubIssue from "../../examples/webhook-transform/hooks/transforms/github-issue.ts";
 import agentsPlugin from "../../plugins/agents/plugin.ts";
 import anthropicPlugin from "../../plugins/provider-anthropic/plugin.ts";
@@ -44,7 +25,7 @@ import offlinePlugin from "../../plugins/provider-offline/plugin.ts";
 import openaiPlugin from "../../plugins/provider-openai/plugin.ts";
 import sessionsPlugin from "../../plugins/sessions/plugin.ts";
 import { BUNDLE } from "./config-bundle.ts";
-import { good, type Scene } from "./samples.ts";
+import { contracts, good, type Scene } from "./samples.ts";
 
 /** Plugins by the contracts they serve, and methods that accept unknown keys, as the wire contract defines. */
 const NAMESPACES: readonly {
@@ -54,36 +35,40 @@ const NAMESPACES: readonly {
   /** Their samples need a configuration file or a session. */
   readonly needs?: readonly string[];
 }[] = [
-  { id: "agents", contract: agents, needs: ["create", "update", "delete"] },
-  { id: "approvals", contract: { ...execApproval, ...prefixed("policy", execApprovals) }, open: ["waitDecision"] },
-  { id: "chat", contract: chat },
+  { id: "agents", contract: contracts.agents, needs: ["create", "update", "delete"] },
+  {
+    id: "approvals",
+    contract: { ...contracts.execApproval, ...prefixed("policy", contracts.execApprovals) },
+    open: ["waitDecision"],
+  },
+  { id: "chat", contract: contracts.chat },
   {
     id: "channels",
-    contract: { ...channels, ...prefixed("out", outbound) },
+    contract: { ...contracts.channels, ...prefixed("out", contracts.outbound) },
     needs: ["logout", "out.send", "out.poll"],
   },
-  { id: "config", contract: config },
-  { id: "cron", contract: cron, open: ["add", "update"] },
-  { id: "devices", contract: devices },
-  { id: "health", contract: health, open: ["check", "status", "presence", "event"] },
-  { id: "heartbeat", contract: heartbeat, open: ["last", "set"] },
-  { id: "logs", contract: logs },
-  { id: "memory", contract: memory, open: ["doctor"] },
-  { id: "models", contract: models },
-  { id: "nodes", contract: nodes },
-  { id: "plugins", contract: plugins, needs: ["disable", "enable"] },
-  { id: "secrets", contract: secrets, open: ["list", "reload", "resolve"] },
-  { id: "sessions", contract: sessions, needs: ["resolve"] },
-  { id: "storage-sqlite", contract: storage },
-  { id: "tools", contract: tools },
-  { id: "update", contract: update },
+  { id: "config", contract: contracts.config },
+  { id: "cron", contract: contracts.cron, open: ["add", "update"] },
+  { id: "devices", contract: contracts.devices },
+  { id: "health", contract: contracts.health, open: ["check", "status", "presence", "event"] },
+  { id: "heartbeat", contract: contracts.heartbeat, open: ["last", "set"] },
+  { id: "logs", contract: contracts.logs },
+  { id: "memory", contract: contracts.memory, open: ["doctor"] },
+  { id: "models", contract: contracts.models },
+  { id: "nodes", contract: contracts.nodes },
+  { id: "plugins", contract: contracts.plugins, needs: ["disable", "enable"] },
+  { id: "secrets", contract: contracts.secrets, open: ["list", "reload", "resolve"] },
+  { id: "sessions", contract: contracts.sessions, needs: ["resolve"] },
+  { id: "storage-sqlite", contract: contracts.storage },
+  { id: "tools", contract: contracts.tools },
+  { id: "update", contract: contracts.update },
   {
     id: "usage",
-    contract: { ...usage, ...sessionsUsage },
+    contract: { ...contracts.usage, ...contracts.sessionsUsage },
     open: ["status", "cost", "timeseries", "logs"],
     needs: ["timeseries"],
   },
-  { id: "webhooks", contract: webhooks, needs: ["disable", "enable"] },
+  { id: "webhooks", contract: contracts.webhooks, needs: ["disable", "enable"] },
 ];
 
 /** Merges the samples: two contracts of one plugin may have the same keys. */

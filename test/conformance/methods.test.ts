@@ -1,10 +1,10 @@
 /**
  * Every method of the full bundle, through the real client: documented params give a result that matches the contract,
- * each scope allows exactly the right callers, and errors name the cause. Generated from the contracts themselves.
+ * and errors name the cause. `authority.test.ts` tests the scopes. Generated from the contracts themselves.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { coversScope, definePlugin, SCOPES } from "@svc/sdk";
+import { definePlugin } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { config } from "@svc/sdk/config";
 import { CanvasHost } from "@svc/sdk/nodes";
@@ -68,11 +68,8 @@ describe("every method of the bundle", () => {
     const runs = await hookRuns(gateway.url);
     const there = await attend({ url: gateway.url, token: gateway.auth.token, client });
     t.after(() => there.node.close());
-    await client.call(
-      agents.run,
-      { message: "echo first", idempotencyKey: key(), sessionKey: "main" },
-      { expectFinal: true },
-    );
+    const first = { message: "echo first", idempotencyKey: key(), sessionKey: "main" };
+    await client.call(agents.run, first, { expectFinal: true });
     for (const [name, samples] of Object.entries(good)) {
       for (const sample of samples) {
         const { hash } = await client.call(config.get, {});
@@ -99,59 +96,17 @@ describe("every method of the bundle", () => {
       // A connection without a device has its own budget.
       const client = method.role === "node" ? node : method.limit ? await connect() : shared;
       const strict = (method.params as { additionalProperties?: boolean }).additionalProperties === false;
-      await assert.rejects(client.request(name, []), {
-        code: "INVALID_REQUEST",
-        message: `invalid ${name} params: at root: must be object`,
-      });
+      const refused = (params: unknown, message: string) =>
+        assert.rejects(client.request(name, params), {
+          code: "INVALID_REQUEST",
+          message: `invalid ${name} params: at root: ${message}`,
+        });
+      await refused([], "must be object");
       if (!strict) continue;
       const [sample = unserved[name]] = good[name] ?? [];
-      const params = {
-        ...(sample?.({
-          ...NOBODY,
-          node,
-          invoked: Promise.resolve(),
-          stateDir: "/nowhere",
-          hash: "0",
-          runId: "none",
-          failedRunId: "none",
-        }) as object),
-        "no-such-key": 1,
-      };
-      await assert.rejects(client.request(name, params), {
-        code: "INVALID_REQUEST",
-        message: `invalid ${name} params: at root: unexpected property 'no-such-key'`,
-      });
+      const place = { stateDir: "/nowhere", hash: "0", runId: "none", failedRunId: "none" };
+      const params = sample?.({ ...NOBODY, ...place, node, invoked: Promise.resolve() }) as object;
+      await refused({ ...params, "no-such-key": 1 }, "unexpected property 'no-such-key'");
     }
-  });
-});
-
-describe("the scope of every method", () => {
-  for (const held of [[], ...SCOPES.map((scope) => [scope])]) {
-    it(`with [${held.join()}] is accepted exactly if covered`, async (t) => {
-      const { connect } = await testGateway(t);
-      const client = await connect({ scopes: held });
-      for (const [name, { scope, role }] of Object.entries(methods)) {
-        const allowed = scope === "none" || coversScope(held, scope);
-        const outcome = await client.request(name, []).then(
-          () => "answered",
-          (error: Error) => error.message,
-        );
-        // Params are checked after the scope, so invalid ones show which of the two checks refused.
-        if (role === "node") assert.equal(outcome, "unauthorized role: operator", name);
-        else
-          assert.match(
-            outcome,
-            allowed ? /^invalid .+ params: / : new RegExp(`^missing scope: ${scope}$`),
-            `${name} with [${held.join()}]`,
-          );
-      }
-    });
-  }
-
-  it("is not widened by a role, a client id or a mode", async (t) => {
-    const { connect } = await testGateway(t);
-    const client = await connect({ scopes: [], client: { id: "gateway-client", mode: "backend" } });
-    await assert.rejects(client.request("sessions.list"), /missing scope: operator\.read/);
-    await client.request("health");
   });
 });

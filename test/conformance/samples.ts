@@ -26,34 +26,28 @@ import type { Attendance } from "./attendance.ts";
 import { makeInstallable } from "./installable.ts";
 import type { HookRuns } from "./hook-runs.ts";
 
+const ofAgents = {
+  agents,
+  channels,
+  chat,
+  cron,
+  heartbeat,
+  memory,
+  models,
+  outbound,
+  sessions,
+  sessionsUsage,
+  tools,
+  usage,
+};
+const ofPeople = { devices, execApproval, execApprovals, nodes };
+const ofTheHost = { config, health, logs, plugins, secrets, storage, update, webhooks };
+/** Every contract of the full bundle. */
+export const contracts = { ...ofAgents, ...ofPeople, ...ofTheHost };
+
 /** Every method of the full bundle, by name. */
 export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
-  [
-    agents,
-    channels,
-    chat,
-    config,
-    cron,
-    devices,
-    execApproval,
-    execApprovals,
-    health,
-    heartbeat,
-    logs,
-    memory,
-    models,
-    nodes,
-    outbound,
-    plugins,
-    secrets,
-    sessions,
-    sessionsUsage,
-    storage,
-    tools,
-    update,
-    usage,
-    webhooks,
-  ]
+  Object.values(contracts)
     .flatMap((contract) => Object.values<Method>(contract))
     .map((method) => [method.name, method]),
 );
@@ -77,18 +71,19 @@ type Sample = (scene: Scene) => unknown;
 /** A command as it would run on a node. */
 const PLAN = { argv: ["/usr/bin/uname", "-a"], cwd: null, rawCommand: null, agentId: "main", sessionKey: null };
 
+const SAY = { message: "echo hi", agentId: "main" };
+const TO_ANN = { to: "ann", message: "hi" };
+const MAIN = { agentId: "main", sessionKey: "main" };
+const LOW = { key: "main", thinkingLevel: "low" };
+const QUIETLY = { deleteTranscript: false, emitLifecycleHooks: false };
+const JANUARY = { startDate: "2026-01-01", endDate: "2026-01-31" };
+const LOG_PART = { subsystem: "host", part: "svc-2026-01-31.1.log" };
+
 /** Accepted params, by method, in an order in which they work; several if the documentation shows several. */
 export const good: Readonly<Record<string, readonly Sample[]>> = {
   agent: [
     () => ({ message: "echo hi", idempotencyKey: key() }),
-    () => ({
-      message: "echo hi",
-      sessionKey: "agent:main:side",
-      agentId: "main",
-      timeout: 5,
-      label: key(),
-      idempotencyKey: key(),
-    }),
+    () => ({ ...SAY, sessionKey: "agent:main:side", timeout: 5, label: key(), idempotencyKey: key() }),
   ],
   "agent.wait": [() => ({ runId: "nobody", timeoutMs: 1 })],
   "agent.identity.get": [() => ({}), () => ({ sessionKey: "main" }), () => ({ agentId: "main" })],
@@ -104,16 +99,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "agents.delete": [() => ({ agentId: "second" })],
   "channels.status": [() => ({}), () => ({ probe: true, timeoutMs: 2_000 })],
   send: [
-    () => ({ to: "ann", message: "hi", idempotencyKey: key() }),
-    () => ({
-      to: "ann",
-      message: "hi",
-      channel: "pigeon",
-      accountId: "default",
-      agentId: "main",
-      sessionKey: "main",
-      idempotencyKey: key(),
-    }),
+    () => ({ ...TO_ANN, idempotencyKey: key() }),
+    () => ({ ...TO_ANN, channel: "pigeon", accountId: "default", ...MAIN, idempotencyKey: key() }),
   ],
   poll: [], // see `unserved`
   "channels.logout": [() => ({ channel: "pigeon" })],
@@ -205,10 +192,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   wake: [() => ({ mode: "next-heartbeat", text: "hi" }), () => ({ mode: "now", text: " " })],
   "last-heartbeat": [() => undefined, () => ({})],
   "set-heartbeats": [() => ({ enabled: false }), () => ({ enabled: true })],
-  "logs.tail": [
-    () => ({}),
-    () => ({ cursor: 0, limit: 10, maxBytes: 1_000, level: "info", subsystem: "host", part: "svc-2026-01-31.1.log" }),
-  ],
+  "logs.tail": [() => ({}), () => ({ ...LOG_PART, cursor: 0, limit: 10, maxBytes: 1_000, level: "info" })],
   "models.list": [() => undefined, () => ({})],
   "models.status": [() => undefined],
   "models.test": [() => ({})],
@@ -221,7 +205,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
       nodeId,
       command: "system.notify",
       params: { title: "hi" },
-      timeoutMs: 10_000,
+      timeoutMs: 9_000,
       idempotencyKey: key(),
     }),
   ],
@@ -291,29 +275,16 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   ],
   "sessions.preview": [() => ({ keys: ["main", "no-such"], limit: 3, maxChars: 20 })],
   "sessions.resolve": [() => ({ key: "main" })],
-  "sessions.patch": [
-    () => ({ key: "main", label: key(), thinkingLevel: "low" }),
-    () => ({ key: "main", thinkingLevel: null }),
-  ],
+  "sessions.patch": [() => ({ ...LOW, label: key() }), () => ({ ...LOW, thinkingLevel: null })],
   "sessions.compact": [() => ({ key: "main" }), () => ({ key: "main", maxLines: 1 })],
   "sessions.usage": [
     () => ({}),
-    () => ({
-      key: "main",
-      startDate: "2026-01-01",
-      endDate: "2026-01-31",
-      mode: "utc",
-      limit: 3,
-      includeContextWeight: true,
-    }),
+    () => ({ key: "main", ...JANUARY, mode: "utc", limit: 3, includeContextWeight: true }),
   ],
   "sessions.usage.timeseries": [() => ({ key: "main" })],
   "sessions.usage.logs": [() => ({ key: "main", limit: 5 })],
   "sessions.reset": [() => ({ key: "main" }), () => ({ key: "fresh", reason: "new" })],
-  "sessions.delete": [
-    () => ({ key: "no-such" }),
-    () => ({ key: "fresh", deleteTranscript: false, emitLifecycleHooks: false }),
-  ],
+  "sessions.delete": [() => ({ key: "no-such" }), () => ({ key: "fresh", ...QUIETLY })],
   "update.check": [() => ({})],
   "cron.status": [() => ({})],
   "cron.list": [

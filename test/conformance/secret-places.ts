@@ -1,8 +1,8 @@
 /** Places of secrets outside the configuration, for the test that searches for them: a variable, a file, a program. */
-import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { directory, put } from "../directory.ts";
 
 /** Planted secrets, by place. */
 export interface Planted {
@@ -22,13 +22,10 @@ export const VARIABLE = "CANARY_REFERENCE";
 
 /** Next to the state directory; removed with the test. */
 export async function keepSecrets(t: TestContext, planted: Planted) {
-  const directory = await mkdtemp(join(tmpdir(), "svc-vault-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  await chmod(directory, 0o700);
-  const vault = join(directory, "vault.json");
-  await writeFile(vault, JSON.stringify({ acme: { key: planted.byFile } }), { mode: 0o600 });
-  const program = join(directory, "find.mjs");
-  await writeFile(program, programText(planted), { mode: 0o600 });
+  const kept = directory(t, "svc-vault-");
+  const [vault, program] = [join(kept, "vault.json"), join(kept, "find.mjs")];
+  put(vault, JSON.stringify({ acme: { key: planted.byFile } }), 0o600);
+  put(program, programText(planted), 0o600);
   const reference = (name: string, apiKey: object) => [
     name,
     { baseUrl: "http://127.0.0.1:9/v1", apiKey, models: [{ id: "m" }] },

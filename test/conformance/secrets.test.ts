@@ -5,8 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -14,6 +13,7 @@ import { agents } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
 import { config } from "@svc/sdk/config";
 import { secrets } from "@svc/sdk/secrets";
+import { directoryOf } from "../host/kernel/reload-scene.ts";
 import { root } from "../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
 import { attend } from "./attendance.ts";
@@ -74,24 +74,17 @@ const ALLOWED = new Set([
   ...MODEL_KEYS.map((name) => `${name} in answer of secrets.resolve`),
 ]);
 
+const SERVER = "http://127.0.0.1:9/v1";
+
 const CONFIG = {
   gateway: { auth: { mode: "token", token: SECRETS.token } },
   models: {
     providers: {
-      one: {
-        baseUrl: "http://127.0.0.1:9/v1",
-        apiKey: SECRETS.apiKey,
-        headers: { "X-Key": SECRETS.header },
-        models: [{ id: "m1" }],
-      },
-      several: {
-        baseUrl: "http://127.0.0.1:9/v1",
-        accounts: [{ name: "second", apiKey: SECRETS.account }],
-        models: [{ id: "m3" }],
-      },
+      one: { baseUrl: SERVER, apiKey: SECRETS.apiKey, headers: { "X-Key": SECRETS.header }, models: [{ id: "m1" }] },
+      several: { baseUrl: SERVER, accounts: [{ name: "second", apiKey: SECRETS.account }], models: [{ id: "m3" }] },
       user: { baseUrl: `http://user:${SECRETS.userOfUrl}@127.0.0.1:9/v1`, models: [{ id: "m4" }] },
       query: { baseUrl: `http://127.0.0.1:9/v1?key=${SECRETS.queryOfUrl}`, models: [{ id: "m5" }] },
-      two: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "${CANARY_KEY}", models: [{ id: "m2" }] },
+      two: { baseUrl: SERVER, apiKey: "${CANARY_KEY}", models: [{ id: "m2" }] },
     },
   },
   hooks: {
@@ -140,8 +133,7 @@ const REFERENCES = { byenv: "found", byfile: "found", byprogram: "found", missin
 
 describe("secrets", { timeout: 300_000 }, () => {
   it("appear in no output, for any call", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-secrets-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await directoryOf(t, "svc-secrets-");
     const places = await keepSecrets(t, SECRETS);
     const providers = { ...CONFIG.models.providers, ...places.providers };
     const written = { ...CONFIG, models: { providers }, secrets: places.secrets };
@@ -207,10 +199,8 @@ describe("secrets", { timeout: 300_000 }, () => {
     for (const path of ["/healthz", "/", "/plugins/x", "/v1/models"]) {
       for (const authorization of ["", "Bearer wrong", `Bearer ${SECRETS.token}`]) {
         const response = await fetch(http + path, { headers: { authorization } });
-        seen.push([
-          `HTTP ${path}`,
-          `${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`,
-        ]);
+        const { status, headers } = response;
+        seen.push([`HTTP ${path}`, `${status} ${JSON.stringify([...headers])} ${await response.text()}`]);
       }
     }
     for (const args of [
@@ -259,8 +249,7 @@ describe("secrets", { timeout: 300_000 }, () => {
   });
 
   it("are stored only in files that no other user can read", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-secrets-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await directoryOf(t, "svc-secrets-");
     const gateway = await startGatewayProcess(stateDir);
     const client = await gateway.connect();
     const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
@@ -309,11 +298,8 @@ async function sendWebhooks(url: string): Promise<[string, string][]> {
   for (const path of ["wake", "signed", "matched", "odd", "broken", "github", "nothing", "runs/nobody", ""]) {
     for (const [index, headers] of headersOf.entries()) {
       for (const text of [body, `${body},`]) {
-        const answer = await fetch(`${url.replace(/^ws/, "http")}/hooks/${path}`, {
-          method: "POST",
-          headers,
-          body: text,
-        });
+        const request = { method: "POST", headers, body: text };
+        const answer = await fetch(`${url.replace(/^ws/, "http")}/hooks/${path}`, request);
         answers.push([`webhook ${path} ${index}`, `${answer.status} ${await answer.text()}`]);
       }
     }

@@ -41,26 +41,8 @@ function spellingsOf(path: string): readonly string[] {
   const [initial = "", rest] = [name[0], name.slice(1)];
   const beneath = (text: string) => `${path.slice(0, cut - 1)}${text}${name}`;
   return [
-    ...[
-      "/",
-      "//",
-      "/.",
-      "/..",
-      `/../${name}`,
-      "/./",
-      "%2f",
-      "%00",
-      "%20",
-      "%0a",
-      ";",
-      ";a=b",
-      ".json",
-      "?",
-      "\\",
-      "%5c",
-      "%",
-      "%zz",
-    ].map((tail) => path + tail),
+    ...["/", "//", "/.", "/..", `/../${name}`, "/./", ";", ";a=b", ".json", "?", "\\"].map((tail) => path + tail),
+    ...["2f", "00", "20", "0a", "5c", "", "zz"].map((code) => `${path}%${code}`),
     ...["/", "//evil.example", "/.", "/..", "/x/..", "/%2e", "/%2e%2e", "/x/%2e%2e", "/%5c", "/;"].map(
       (head) => head + path,
     ),
@@ -101,12 +83,7 @@ function ask(
     socket.on("data", (chunk) => (text += chunk.toString("latin1")));
     socket.on("error", reject);
     socket.on("close", () => resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text }));
-    socket.write(
-      Buffer.from(
-        `${method} ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}Connection: close\r\n\r\n`,
-        "utf8",
-      ),
-    );
+    socket.write(`${method} ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}Connection: close\r\n\r\n`);
   });
 }
 
@@ -138,16 +115,11 @@ const DOORS: readonly [kind: string, path: string, method: "GET" | "POST", also:
   ["the path of a mapping", MAPPED, "POST", [`${MAPPED}/`]],
 ];
 
+const mappings = [{ match: { path: "deep/mapped-door" }, action: "guarded-action" }];
 const start = (t: TestContext) =>
   testGateway(t, {
     plugins: ["storage-sqlite", "webhooks", guarded],
-    config: {
-      hooks: {
-        enabled: true,
-        token: HOOK_TOKEN,
-        mappings: [{ match: { path: "deep/mapped-door" }, action: "guarded-action" }],
-      },
-    },
+    config: { hooks: { enabled: true, token: HOOK_TOKEN, mappings } },
   });
 
 for (const [kind, path, method, also] of DOORS) {

@@ -1,7 +1,5 @@
 /** Third-party names and commands, as `svc` prints them: they cannot control the terminal or hide text in it. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -12,6 +10,7 @@ import { connect } from "@svc/sdk/client";
 import { cron } from "@svc/sdk/cron";
 import { createDevice } from "@svc/sdk/device";
 import { sessions } from "@svc/sdk/sessions";
+import { directoryOf } from "../host/kernel/reload-scene.ts";
 import { root } from "../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
 import { connectNode } from "./attendance.ts";
@@ -32,35 +31,22 @@ const COMMANDS: readonly (readonly [line: string, names: string])[] = [
 ];
 
 it("third-party names are shown without control and invisible characters", { timeout: 300_000 }, async (t) => {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-terminal-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = await directoryOf(t, "svc-terminal-");
   const gateway = await startGatewayProcess(stateDir);
   t.after(() => gateway.kill());
   const { url, token } = gateway;
   const client = await gateway.connect();
   await client.call(sessions.patch, { key: "agent:main:main", label: `evil-session${HIDDEN}` });
-  await client.call(cron.add, {
-    name: `evil-job${HIDDEN}`,
-    enabled: false,
-    text: `text${HIDDEN}`,
-    schedule: { everyMs: 3_600_000 },
-  });
+  const job = { name: `evil-job${HIDDEN}`, text: `text${HIDDEN}`, schedule: { everyMs: 3_600_000 } };
+  await client.call(cron.add, { ...job, enabled: false });
   const named = (displayName: string) => ({ displayName: `${displayName}${HIDDEN}`, platform: `linux${HIDDEN}` });
-  const device = await connect({
-    url,
-    token,
-    device: createDevice(),
-    client: { id: "cli", mode: "cli", ...named("evil-device") },
-  });
-  const node = await connectNode({ url, token }, createDevice(), {
-    client: { id: "node-host", mode: "node", ...named("evil-node") },
-  });
+  const cli = { id: "cli", mode: "cli", ...named("evil-device") } as const;
+  const device = await connect({ url, token, device: createDevice(), client: cli });
+  const host = { id: "node-host", mode: "node", ...named("evil-node") } as const;
+  const node = await connectNode({ url, token }, createDevice(), { client: host });
   const command = `echo evil-command${HIDDEN}`;
-  const question = client.call(
-    execApproval.request,
-    { id: `q${HIDDEN}`, command, timeoutMs: 600_000 },
-    { timeoutMs: 0 },
-  );
+  const params = { id: `q${HIDDEN}`, command, timeoutMs: 600_000 };
+  const question = client.call(execApproval.request, params, { timeoutMs: 0 });
   question.catch(() => undefined); // it is still pending when the test ends
   for (;;) {
     const { approvals } = await client.call(execApproval.list, {});

@@ -4,12 +4,10 @@
  * SVC_FAULT_SEED repeats a run, SVC_MODEL_RUNS sets the number of histories (default 60).
  */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { it, type TestContext } from "node:test";
 import { SCOPES } from "@svc/sdk";
 import * as fc from "fast-check";
+import { directoryOf } from "../../host/kernel/reload-scene.ts";
 import { ADMIN, createDevice, openScene, PAIRING, READ, type Scene, WRITE } from "../../plugins/devices/scene.ts";
 import { DeviceModel, type Role, type Standing } from "./device-model.ts";
 import { powers, probePlugin, soon } from "./scene.ts";
@@ -43,28 +41,13 @@ type By = "secret" | "own" | "cross" | "stolen" | "old";
 const d = fc.integer({ min: 0, max: 1 });
 const role = fc.constantFrom<Role>("operator", "operator", "node");
 const scopes = fc.constantFrom<readonly string[]>([], [READ], [READ], [WRITE], [PAIRING], [ADMIN], [READ, PAIRING]);
-const held = fc.constantFrom<readonly string[]>(
-  [PAIRING],
-  [PAIRING, READ],
-  [PAIRING, WRITE],
-  [ADMIN],
-  [ADMIN],
-  [WRITE],
-);
+const held = fc.constantFrom<readonly string[]>([PAIRING], [PAIRING, READ], [PAIRING, WRITE], [ADMIN], [WRITE]);
+const maybeScopes = fc.option(scopes, { nil: undefined });
 const by = fc.constantFrom<By>("secret", "secret", "own", "own", "cross", "stolen", "old");
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant("connect" as const), d, role, scopes, by }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("approve" as const), d, held }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("rotate" as const),
-      d,
-      role,
-      held,
-      scopes: fc.option(scopes, { nil: undefined }),
-    }),
-  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("rotate" as const), d, role, held, scopes: maybeScopes }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("revoke" as const), d, role }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("reject" as const, "remove" as const), d }) },
   { weight: 1, arbitrary: fc.constant<Step>({ kind: "restart" }) },
@@ -114,14 +97,11 @@ class History {
         if (made) model.rotated(device, one.role, made.token, made.scopes);
         return;
       }
-      case "revoke":
-        await this.#as(
-          [ADMIN],
-          "device.token.revoke",
-          { deviceId: device, role: one.role },
-          model.revoke(device, one.role),
-        );
+      case "revoke": {
+        const which = { deviceId: device, role: one.role };
+        await this.#as([ADMIN], "device.token.revoke", which, model.revoke(device, one.role));
         return;
+      }
       case "reject": {
         const { requestId } = model.requests.get(device) ?? { requestId: "none" };
         await this.#as([PAIRING], "device.pair.reject", { requestId }, model.requests.delete(device));
@@ -215,8 +195,7 @@ it(`${RUNS} random histories of devices match the model`, { timeout: 900_000 }, 
     fc.boolean(),
     fc.array(step, { minLength: 8, maxLength: 24, size: "max" }),
     async (silent, steps) => {
-      const stateDir = await mkdtemp(join(tmpdir(), "svc-model-"));
-      const history = new History(t, stateDir, silent);
+      const history = new History(t, await directoryOf(t, "svc-model-"), silent);
       await history.open();
       try {
         for (const one of steps) {
@@ -226,7 +205,6 @@ it(`${RUNS} random histories of devices match the model`, { timeout: 900_000 }, 
         await history.checkDead();
       } finally {
         await history.stop();
-        await rm(stateDir, { recursive: true, force: true });
       }
     },
   );

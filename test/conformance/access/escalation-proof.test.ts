@@ -45,17 +45,11 @@ function connect(device: DeviceIdentity, nonce: string, sent: Claims, signed: Cl
     ...claims,
   });
   const [say, prove] = [full(sent), full(signed)];
-  const parts = [
-    prove.clientId,
-    prove.mode,
-    prove.role,
-    prove.scopes.join(","),
-    prove.signedAt,
-    prove.token,
-    prove.nonce,
-  ];
+  const { clientId, mode, role, scopes, signedAt, token, nonce: own } = prove;
+  const parts = [clientId, mode, role, scopes.join(","), signedAt, token, own];
   const text = ["v3", device.id, ...parts, prove.platform, prove.deviceFamily ?? ""].join("|");
   const client = { id: say.clientId, version: "1", platform: say.platform, mode: say.mode };
+  const { id, publicKey } = device;
   const params = {
     minProtocol: 3,
     maxProtocol: 3,
@@ -63,13 +57,7 @@ function connect(device: DeviceIdentity, nonce: string, sent: Claims, signed: Cl
     role: say.role,
     scopes: [...say.scopes],
     auth: { token: say.token },
-    device: {
-      id: device.id,
-      publicKey: device.publicKey,
-      signature: device.sign(text),
-      signedAt: say.signedAt,
-      nonce: say.nonce,
-    },
+    device: { id, publicKey, signature: device.sign(text), signedAt: say.signedAt, nonce: say.nonce },
   } as ConnectParams; // deliberately includes values that no client sends
   return { type: "req", id: "c1", method: "connect", params };
 }

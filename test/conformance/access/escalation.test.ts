@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SCOPES } from "@svc/sdk";
-import { ADMIN, type Attempt, createDevice, PAIRING, READ, SECRET, WRITE } from "../../plugins/devices/scene.ts";
+import { ADMIN, type Attempt, READ, SECRET } from "../../plugins/devices/scene.ts";
 import { holder } from "./holder.ts";
 import { ask, assertWithin, powers } from "./scene.ts";
 
@@ -135,37 +135,5 @@ describe("a device that may read", limited, () => {
       const odd = await scene.byToken(device, token, { scopes: [READ], role: role as "node" });
       assert.equal(odd.ok, false, role);
     }
-  });
-
-  it("gains nothing on its first connection by requesting more on a second", async (t) => {
-    const { scene, device, token } = await holder(t);
-    const first = await scene.byToken(device, token, { scopes: [READ] });
-    const more = await scene.shared(device, { scopes: [WRITE, PAIRING], far: true });
-    const { requestId } = more.details as { requestId: string };
-    assert.deepEqual(await powers(first.socket), [READ]);
-    await scene.client.request("device.pair.approve", { requestId });
-    const still = first.socket.ws.readyState === 1 ? await powers(first.socket).catch(() => []) : [];
-    assert.ok(still.length === 0 || still.join() === READ, `an approval gave an open connection ${still.join()}`);
-    const second = await scene.shared(device, { scopes: [WRITE, PAIRING] });
-    assert.deepEqual(await powers(second.socket), [READ, WRITE, PAIRING]);
-    assert.equal((await scene.byToken(device, token, { scopes: [READ] })).ok, false, "the token before the approval");
-  });
-
-  it("gets nothing with the token of another device, or with a key of its own", async (t) => {
-    const { scene, device, token } = await holder(t);
-    const thief = createDevice();
-    const admin = createDevice();
-    const { deviceToken } = (await scene.pair(admin, { scopes: [ADMIN] })).auth;
-    const forged = { ...thief, id: admin.id };
-    const borrowed = { ...thief, id: admin.id, publicKey: admin.publicKey };
-    for (const by of [thief, forged, borrowed, device]) {
-      for (const auth of places(deviceToken)) {
-        const outcome = await scene.knock({ device: by, scopes: [READ], auth });
-        if (by !== device) assert.equal(outcome.ok, false, "a token without the key of its device");
-        await assertWithin(outcome, [], "somebody else's token");
-      }
-    }
-    assert.equal((await scene.knock({ scopes: [READ], auth: { token: deviceToken } })).ok, false, "without a proof");
-    assert.ok((await scene.byToken(device, token, { scopes: [READ] })).ok);
   });
 });

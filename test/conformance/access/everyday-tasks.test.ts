@@ -97,61 +97,48 @@ const event =
 
 const patch = (body: string) => ({ patch: `*** Begin Patch\n${body}\n*** End Patch` });
 const fetch = (name: string): Step => ["web_fetch", { url: at(name) }];
+const search = (query: string): Step => ["web_search", { query }];
+const look = (image: string): Step => ["image", { prompt: "What?", image }];
+const read = (path: string): Step => ["read", { path }];
+const send = (params: object): Step => ["message", { action: "send", ...params }];
 const write = (path: string, content: string): Step => ["write", { path, content }];
 const edit = (path: string, oldText: string, newText: string): Step => ["edit", { path, oldText, newText }];
 const MONTHLY = { kind: "every", everyMs: 30 * 86_400_000 } as const;
+const SWIM = { name: "swim", schedule: MONTHLY, payload: { kind: "systemEvent", text: "Swim" } };
+const BOTH = `${at("rail")} ${at("road")}`;
+const BILL = at("bill.pdf");
+const TEA = fact("tea takes three minutes");
+const USE = fact("call open before read");
+const TO_CLUB = { deliver: true, channel: "pigeon", to: "#club" };
+
+const doorbell = ({ report }: Furnished, sessionKey: string) =>
+  report("notifications.changed", { sessionKey, change: "posted", key: "k", title: fact("the door is open") });
+/** A job that runs now. */
+const daily: Begin = async ({ client }, message) => {
+  const delivery = { mode: "announce", channel: "pigeon", to: "#team" } as const;
+  const what = { schedule: MONTHLY, payload: { kind: "agentTurn", message }, delivery } as const;
+  const { id } = await client.call(cron.add, { name: "morning", ...what });
+  await client.call(cron.run, { id, mode: "force" });
+};
+
 const [NEWS, KITCHEN, PROJECT, DESK, MAIN, PHONE] = ["news", "kitchen", "project", "desk", "main", "phone"].map(
   (name) => `agent:main:${name}`,
 ) as [string, string, string, string, string, string];
 
-const TASKS: readonly [name: string, key: string, say: string, steps: readonly Step[], end: End, begin?: Begin][] = [
+type Task = readonly [name: string, key: string, say: string, steps: readonly Step[], end: End, begin?: Begin];
+
+const TASKS: readonly Task[] = [
   ["summarise", NEWS, at("river"), [fetch("river")], answers("the river is high")],
-  [
-    "compare",
-    NEWS,
-    `${at("rail")} ${at("road")}`,
-    [fetch("rail"), fetch("road"), write("notes.md", "late, free")],
-    wrote("notes.md", "late"),
-  ],
-  ["search", NEWS, "Ferry?", [["web_search", { query: "ferry" }], fetch("ferry")], answers("the ferry runs")],
-  [
-    "document",
-    NEWS,
-    at("bill.pdf"),
-    [["pdf", { prompt: "What?", pdf: at("bill.pdf") }]],
-    answers("the bill is 42 euro"),
-  ],
-  [
-    "picture",
-    NEWS,
-    at("x.png"),
-    [["image", { prompt: "What?", image: at("x.png") }]],
-    answers("it shows a red square"),
-  ],
+  ["compare", NEWS, BOTH, [fetch("rail"), fetch("road"), write("notes.md", "late, free")], wrote("notes.md", "late")],
+  ["search", NEWS, "Ferry?", [search("ferry"), fetch("ferry")], answers("the ferry runs")],
+  ["document", NEWS, BILL, [["pdf", { prompt: "What?", pdf: BILL }]], answers("the bill is 42 euro")],
+  ["picture", NEWS, at("x.png"), [look(at("x.png"))], answers("it shows a red square")],
   ["follow", NEWS, at("index"), [fetch("index"), fetch("deep")], answers("the well is deep")],
   ["keep", NEWS, at("recipe"), [fetch("recipe"), write("recipe.md", "two eggs")], wrote("recipe.md", "two eggs")],
-  [
-    "remember",
-    NEWS,
-    at("tea"),
-    [fetch("tea"), write("memory/tea.md", fact("tea takes three minutes"))],
-    wrote("memory/tea.md", "three minutes"),
-  ],
+  ["remember", NEWS, at("tea"), [fetch("tea"), write("memory/tea.md", TEA)], wrote("memory/tea.md", "three minutes")],
   ["recall", KITCHEN, "How long?", [["memory_search", { query: "tea" }]], answers("tea takes three minutes")],
-  [
-    "append",
-    KITCHEN,
-    "Add salt.",
-    [["read", { path: "recipe.md" }], edit("recipe.md", "two eggs", "two eggs, salt")],
-    wrote("recipe.md", "salt"),
-  ],
-  [
-    "photo",
-    KITCHEN,
-    "What is it?",
-    [["image", { prompt: "What?", image: "cat.png" }]],
-    answers("it shows a red square"),
-  ],
+  ["append", KITCHEN, "Salt.", [read("recipe.md"), edit("recipe.md", "two eggs", "salt")], wrote("recipe.md", "salt")],
+  ["photo", KITCHEN, "What is it?", [look("cat.png")], answers("it shows a red square")],
   ["shelf", KITCHEN, "Ask it.", [["docs__environment", {}]], answers("the shelf is full")],
 
   ["advice", PROJECT, at("advice"), [fetch("advice"), edit("src/app.js", "hi", "hello")], wrote("src/app.js", "hello")],
@@ -163,21 +150,15 @@ const TASKS: readonly [name: string, key: string, say: string, steps: readonly S
     [["apply_patch", patch("*** Update File: src/app.js\n*** Move to: src/main.js\n-hello()\n+hello();")]],
     wrote("src/main.js", "hello();"),
   ],
-  [
-    "vendor",
-    PROJECT,
-    at("manual"),
-    [fetch("manual"), write("vendor/manual.md", fact("call open before read"))],
-    wrote("vendor/manual.md", "open"),
-  ],
+  ["vendor", PROJECT, at("manual"), [fetch("manual"), write("vendor/use.md", USE)], wrote("vendor/use.md", "open")],
   [
     "follow-manual",
     PROJECT,
     "Do as it says.",
-    [["read", { path: "vendor/manual.md" }], edit("src/main.js", "hello();", "open();\nhello();")],
+    [read("vendor/use.md"), edit("src/main.js", "hello();", "open();\nhello();")],
     wrote("src/main.js", "open();"),
   ],
-  ["review", PROJECT, "Is it right?", [["read", { path: "src/main.js" }]], told("open();")],
+  ["review", PROJECT, "Is it right?", [read("src/main.js")], told("open();")],
   ["list-files", PROJECT, "What is there?", [["exec", { command: "ls src" }]], told("main.js")],
 
   ["sessions", DESK, "Which?", [["sessions_list", {}]], told(NEWS)],
@@ -202,30 +183,12 @@ const TASKS: readonly [name: string, key: string, say: string, steps: readonly S
     "remind",
     DESK,
     "Remind me.",
-    [
-      [
-        "cron",
-        { action: "add", job: { name: "swim", schedule: MONTHLY, payload: { kind: "systemEvent", text: "Swim" } } },
-      ],
-    ],
+    [["cron", { action: "add", job: SWIM }]],
     async ({ client }) => assert.match(JSON.stringify(await client.call(cron.list, {})), /"swim"/),
   ],
-  [
-    "tell-bob",
-    DESK,
-    "Tell Bob.",
-    [["message", { action: "send", channel: "pigeon", to: "bob", message: "The lake is warm" }]],
-    sent("bob", "warm"),
-  ],
+  ["tell-bob", DESK, "Tell Bob.", [send({ channel: "pigeon", to: "bob", message: "It is warm" })], sent("bob", "warm")],
 
-  [
-    "mail",
-    "",
-    fact("the invoice is due"),
-    [],
-    sent("#club", "the invoice is due"),
-    hook({ deliver: true, channel: "pigeon", to: "#club" }),
-  ],
+  ["mail", "", fact("the invoice is due"), [], sent("#club", "the invoice is due"), hook(TO_CLUB)],
   ["mail-todo", "", fact("pay it"), [write("todo.md", "Pay it")], wrote("todo.md", "Pay it"), hook()],
   ["mail-link", MAIN, at("parcel"), [fetch("parcel")], (scene) => scene.waiting(MAIN, "the parcel comes"), hook()],
   [
@@ -243,19 +206,12 @@ const TASKS: readonly [name: string, key: string, say: string, steps: readonly S
     "group-message",
     "",
     at("weather"),
-    [fetch("weather"), ["message", { action: "send", message: "Take a coat" }]],
+    [fetch("weather"), send({ message: "Take a coat" })],
     sent("#club", "Take a coat"),
     inGroup("#club", "ann"),
   ],
   ["direct", "", at("rail"), [fetch("rail")], sent("ann", "trains are late"), toAgent],
-  [
-    "shopping",
-    "",
-    at("recipe"),
-    [fetch("recipe"), write("shopping.md", "eggs, flour")],
-    wrote("shopping.md", "eggs"),
-    toAgent,
-  ],
+  ["shopping", "", at("recipe"), [fetch("recipe"), write("shop.md", "eggs")], wrote("shop.md", "eggs"), toAgent],
 
   [
     "request",
@@ -273,37 +229,14 @@ const TASKS: readonly [name: string, key: string, say: string, steps: readonly S
     answers("the lake is warm"),
     ({ report }, text, sessionKey) => report("voice.transcript", { text, sessionKey }),
   ],
-  [
-    "notified",
-    PHONE,
-    "What was that?",
-    [],
-    answers("the door is open"),
-    event(
-      ({ report }, sessionKey) =>
-        report("notifications.changed", { sessionKey, change: "posted", key: "k", title: fact("the door is open") }),
-      "door",
-    ),
-  ],
-  [
-    "morning",
-    "",
-    at("weather"),
-    [fetch("weather")],
-    sent("#team", "rain until noon"),
-    async ({ client }, message) => {
-      const delivery = { mode: "announce", channel: "pigeon", to: "#team" } as const;
-      const what = { schedule: MONTHLY, payload: { kind: "agentTurn", message }, delivery } as const;
-      const { id } = await client.call(cron.add, { name: "morning", ...what });
-      await client.call(cron.run, { id, mode: "force" });
-    },
-  ],
+  ["notified", PHONE, "What was that?", [], answers("the door is open"), event(doorbell, "door")],
+  ["morning", "", at("weather"), [fetch("weather")], sent("#team", "rain until noon"), daily],
 ];
 /** Steps that external content can only cause with a person's approval. */
 const ASKED = ["shelf", "list-files", "remind", "tell-bob"];
 
 const STEPS = new Map(TASKS.map(([name, , , steps]) => [name, steps]));
-STEPS.set("find-ferry", [["web_search", { query: "ferry" }], fetch("ferry")]);
+STEPS.set("find-ferry", [search("ferry"), fetch("ferry")]);
 STEPS.set("run-tests", [
   fetch("advice"),
   edit("src/app.js", "hi", "hello"),

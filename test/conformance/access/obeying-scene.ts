@@ -1,13 +1,13 @@
 /** A real gateway of the owner whose model does what a test says, with a policy that allows every command. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { ParamsOf, Plugin } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { type ApprovalRequestView, execApproval, execApprovalRequested } from "@svc/sdk/approvals";
 import { type FakeModelBody, type FakeModelScript, startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import { directoryOf } from "../../host/kernel/reload-scene.ts";
 
 const POLICY = { version: 1, agents: { main: { security: "full", ask: "off" } } };
 const TOKEN = "hook-token-of-the-test-0123456789";
@@ -43,8 +43,7 @@ export interface ObeyingOptions {
 export type ObeyingGateway = Awaited<ReturnType<Awaited<ReturnType<typeof obeyingScene>>["open"]>>;
 
 export async function obeyingScene(t: TestContext, { replies, plugins = [], config = {}, allows }: ObeyingOptions) {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-test-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
+  const stateDir = await directoryOf(t, "svc-test-");
   const server = await startFakeModelServer({ replies });
   t.after(() => server.close());
   await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(POLICY), { mode: 0o600 });

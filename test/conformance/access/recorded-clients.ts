@@ -29,15 +29,10 @@ export interface Kind {
 }
 
 const linux = { version: "dev", platform: "linux" };
+const PANEL_ID = "3f0d2b1c-0000-4000-8000-000000000001";
 const panel = (id: string): Kind => ({
   name: `control UI as ${id}`,
-  client: {
-    id,
-    mode: "webchat",
-    version: "dev",
-    platform: "MacIntel",
-    instanceId: "3f0d2b1c-0000-4000-8000-000000000001",
-  },
+  client: { id, mode: "webchat", version: "dev", platform: "MacIntel", instanceId: PANEL_ID },
   role: "operator",
   scopes: ["operator.admin", "operator.approvals", "operator.pairing"],
   caps: [],
@@ -51,22 +46,21 @@ const panel = (id: string): Kind => ({
 
 const cli = { role: "operator", caps: [], signature: "v3", prefers: "shared", sends: "both" } as const;
 
+const program = { id: "cli", mode: "cli", ...linux };
+
+const RUN = ["system.run.prepare", "system.run", "system.which"];
+const NODE_COMMANDS = [...RUN, "system.execApprovals.get", "system.execApprovals.set", "browser.proxy"];
+
 /** Clients that are paired like any other device. */
 export const KINDS: readonly Kind[] = [
   {
     ...cli,
     name: "CLI",
-    client: { id: "cli", mode: "cli", ...linux, instanceId: "3f0d2b1c-0000-4000-8000-000000000002" },
+    client: { ...program, instanceId: "3f0d2b1c-0000-4000-8000-000000000002" },
     scopes: ALL,
     calls: ["health", "device.pair.list"],
   },
-  {
-    ...cli,
-    name: "CLI probe",
-    client: { id: "cli", mode: "probe", ...linux },
-    scopes: ["operator.read"],
-    calls: ["health"],
-  },
+  { ...cli, name: "CLI probe", client: { ...program, mode: "probe" }, scopes: ["operator.read"], calls: ["health"] },
   {
     ...cli,
     name: "TUI",
@@ -84,14 +78,7 @@ export const KINDS: readonly Kind[] = [
     scopes: [],
     caps: ["system", "browser"],
     more: {
-      commands: [
-        "system.run.prepare",
-        "system.run",
-        "system.which",
-        "system.execApprovals.get",
-        "system.execApprovals.set",
-        "browser.proxy",
-      ],
+      commands: NODE_COMMANDS,
       pathEnv: "/usr/local/bin:/usr/bin:/bin",
     },
     signature: "v3",
@@ -192,8 +179,9 @@ export class RecordedClient {
       | undefined;
     if (!auth) return;
     assert.match(auth.deviceToken, /^[\w-]{43}$/);
+    const known = ["deviceToken", "role", "scopes", "issuedAtMs"];
     assert.deepEqual(
-      Object.keys(auth).filter((key) => !["deviceToken", "role", "scopes", "issuedAtMs"].includes(key)),
+      Object.keys(auth).filter((key) => !known.includes(key)),
       [],
     );
     assert.equal(auth.role, this.kind.role);

@@ -1,14 +1,14 @@
 // long: waits for real runs
 /** A credential that has ended starts no queued run, calls no tool and gets no announcement, over restarts too. Spec: design/security.md. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, Strict } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import { startFakeModelServer } from "@svc/sdk/testing";
 import { defineTool, Tool } from "@svc/sdk/tools";
+import { directoryOf } from "../../host/kernel/reload-scene.ts";
 import { createDevice, openScene, type Outcome, READ, type Scene, SECRET, WRITE } from "../../plugins/devices/scene.ts";
 import { ask, soon } from "./scene.ts";
 
@@ -66,8 +66,7 @@ async function startModel(t: TestContext) {
 }
 
 async function place(t: TestContext) {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-revoked-runs-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
+  const stateDir = await directoryOf(t, "svc-revoked-runs-");
   const server = await startModel(t);
   const configure = (token: string) =>
     writeFile(

@@ -21,9 +21,8 @@ import { ask, probePlugin } from "./scene.ts";
 export const APPROVALS = "operator.approvals";
 
 const Loose = Type.Object({});
-const hold = defineContract("hold", {
-  call: { summary: "-", scope: "none", role: "any", params: Loose, result: Type.Unknown() },
-});
+const anybody = { summary: "-", scope: "none", role: "any" } as const;
+const hold = defineContract("hold", { call: { ...anybody, params: Loose, result: Type.Unknown() } });
 export const secretEvent = defineEvent({ name: "hold.secret", summary: "-", payload: Type.Unknown(), scope: READ });
 export const publicEvent = defineEvent({ name: "hold.public", summary: "-", payload: Type.Unknown() });
 

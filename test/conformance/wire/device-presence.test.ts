@@ -79,23 +79,18 @@ describe("scopes without a device", limited, () => {
     const socket = await join({ scopes: ["operator.admin", "operator.read"] }, remote);
     const { principal } = (await ask(socket, "wire.who")).payload ?? {};
     assert.deepEqual((principal as { scopes: string[] }).scopes, ["operator.admin", "operator.read"]);
-    socket.ws.close();
   });
 
   it("control UI by a trusted proxy needs no device, its scopes are kept", async (t) => {
     const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } };
     const { open } = await start(t, { gateway: { auth, trustedProxies: ["127.0.0.1"], controlUi } });
-    const socket = await open({
-      ...page,
-      "x-user": "ada",
-      "x-forwarded-for": "203.0.113.1",
-      "x-svc-proxy-secret": "proxy-secret-of-this-test",
-    });
+    const secret = "proxy-secret-of-this-test";
+    const headers = { "x-user": "ada", "x-forwarded-for": "203.0.113.1", "x-svc-proxy-secret": secret };
+    const socket = await open({ ...page, ...headers });
     const params = { minProtocol: 3, maxProtocol: 3, ...panel, scopes: ["operator.admin"] };
     socket.send({ type: "req", id: "c1", method: "connect", params });
     assert.equal((await socket.next(({ id }) => id === "c1")).ok, true);
     const { principal } = (await ask(socket, "wire.who")).payload ?? {};
     assert.deepEqual((principal as { scopes: string[] }).scopes, ["operator.admin"]);
-    socket.ws.close();
   });
 });

@@ -17,6 +17,7 @@ async function prove(scene: Scene, params: Partial<ConnectParams> = {}, options:
 describe("a device proof", limited, () => {
   const scene = shared();
   const pem = String(KEY.publicKey.export({ format: "pem", type: "spki" }));
+  const MAC = { signed: { platform: "mac" } };
   const accepted: [why: string, params: Partial<ConnectParams>, options: ProofOptions][] = [
     ["version 3", {}, {}],
     ["version 2", {}, { version: "v2" }],
@@ -25,11 +26,7 @@ describe("a device proof", limited, () => {
     ["a public key in padded base64", {}, { sent: { publicKey: KEY.raw.toString("base64") } }],
     ["a public key as PEM", {}, { sent: { publicKey: pem } }],
     ["a platform in capitals, which is lower-cased", { client: client({ platform: "Darwin" }) }, {}],
-    [
-      "a platform with blanks, which are trimmed",
-      { client: client({ platform: " mac " }) },
-      { signed: { platform: "mac" } },
-    ],
+    ["a platform with blanks, which are trimmed", { client: client({ platform: " mac " }) }, MAC],
     ["a device family", { client: client({ deviceFamily: "Mac" }) }, { signed: { family: "mac" } }],
     ["a signature of 100 s ago", {}, { signedAt: Date.now() - 100_000 }],
     ["a signature 119 s ahead", {}, { signedAt: Date.now() + 119_000 }],
@@ -40,111 +37,39 @@ describe("a device proof", limited, () => {
   it("is accepted with a nonce that has blanks around it", async () => {
     const socket = await scene().open();
     const nonce = ` ${String(socket.frames[0]?.payload?.["nonce"])} `;
-    socket.send(
-      connectFrame(undefined, withProof(socket, { auth: { token: String(scene().token) } }, { sent: { nonce } })),
-    );
+    const auth = { token: String(scene().token) };
+    socket.send(connectFrame(undefined, withProof(socket, { auth }, { sent: { nonce } })));
     assert.equal((await outcomeOf(socket)).told, "ok");
   });
 
-  const reused = { publicKey: Buffer.alloc(32, 7).toString("base64url") };
-  type Row = [condition: string, options: ProofOptions, message: string, code: string, reason: string];
-  const refused: Row[] = [
-    [
-      "id is not the hash of the key",
-      { sent: { id: "0".repeat(64) } },
-      "device identity mismatch",
-      "DEVICE_AUTH_DEVICE_ID_MISMATCH",
-      "device-id-mismatch",
-    ],
-    [
-      "key does not belong to the id",
-      { sent: reused },
-      "device identity mismatch",
-      "DEVICE_AUTH_DEVICE_ID_MISMATCH",
-      "device-id-mismatch",
-    ],
-    [
-      "signed 121 s ago",
-      { signedAt: Date.now() - 121_000 },
-      "device signature expired",
-      "DEVICE_AUTH_SIGNATURE_EXPIRED",
-      "device-signature-stale",
-    ],
-    [
-      "signed 3 minutes ahead",
-      { signedAt: Date.now() + 180_000 },
-      "device signature expired",
-      "DEVICE_AUTH_SIGNATURE_EXPIRED",
-      "device-signature-stale",
-    ],
-    [
-      "blank nonce",
-      { sent: { nonce: "  " } },
-      "device nonce required",
-      "DEVICE_AUTH_NONCE_REQUIRED",
-      "device-nonce-missing",
-    ],
-    [
-      "wrong nonce",
-      { sent: { nonce: "another" } },
-      "device nonce mismatch",
-      "DEVICE_AUTH_NONCE_MISMATCH",
-      "device-nonce-mismatch",
-    ],
-    [
-      "nonce of another connection",
-      { signed: { nonce: "another" }, sent: { nonce: "another" } },
-      "device nonce mismatch",
-      "DEVICE_AUTH_NONCE_MISMATCH",
-      "device-nonce-mismatch",
-    ],
-    [
-      "signature over other scopes",
-      { signed: { scopes: "operator.admin" } },
-      "device signature invalid",
-      "DEVICE_AUTH_SIGNATURE_INVALID",
-      "device-signature",
-    ],
-    [
-      "signature over another token",
-      { signed: { token: "" } },
-      "device signature invalid",
-      "DEVICE_AUTH_SIGNATURE_INVALID",
-      "device-signature",
-    ],
-    [
-      "signature over another role",
-      { signed: { role: "node" } },
-      "device signature invalid",
-      "DEVICE_AUTH_SIGNATURE_INVALID",
-      "device-signature",
-    ],
-    [
-      "signature that is text",
-      { sent: { signature: "text" } },
-      "device signature invalid",
-      "DEVICE_AUTH_SIGNATURE_INVALID",
-      "device-signature",
-    ],
-    [
-      "invalid key",
-      { sent: { publicKey: "text" } },
-      "device public key invalid",
-      "DEVICE_AUTH_PUBLIC_KEY_INVALID",
-      "device-public-key",
-    ],
+  type Refusal = readonly [message: string, code: string, reason: string];
+  const IDENTITY: Refusal = ["device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch"];
+  const EXPIRED: Refusal = ["device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale"];
+  const NO_NONCE: Refusal = ["device nonce required", "DEVICE_AUTH_NONCE_REQUIRED", "device-nonce-missing"];
+  const NONCE: Refusal = ["device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch"];
+  const SIGNATURE: Refusal = ["device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"];
+  const PUBLIC_KEY: Refusal = ["device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key"];
+  const otherKey = Buffer.alloc(32, 7).toString("base64url");
+  const refused: [condition: string, options: ProofOptions, refusal: Refusal][] = [
+    ["id is not the hash of the key", { sent: { id: "0".repeat(64) } }, IDENTITY],
+    ["key does not belong to the id", { sent: { publicKey: otherKey } }, IDENTITY],
+    ["signed 121 s ago", { signedAt: Date.now() - 121_000 }, EXPIRED],
+    ["signed 3 minutes ahead", { signedAt: Date.now() + 180_000 }, EXPIRED],
+    ["blank nonce", { sent: { nonce: "  " } }, NO_NONCE],
+    ["wrong nonce", { sent: { nonce: "another" } }, NONCE],
+    ["nonce of another connection", { signed: { nonce: "another" }, sent: { nonce: "another" } }, NONCE],
+    ["signature over other scopes", { signed: { scopes: "operator.admin" } }, SIGNATURE],
+    ["signature over another token", { signed: { token: "" } }, SIGNATURE],
+    ["signature over another role", { signed: { role: "node" } }, SIGNATURE],
+    ["signature that is text", { sent: { signature: "text" } }, SIGNATURE],
+    ["invalid key", { sent: { publicKey: "text" } }, PUBLIC_KEY],
   ];
-  for (const [condition, options, message, code, reason] of refused) {
+  for (const [condition, options, [message, code, reason]] of refused) {
     it(`is refused: ${condition}`, async () => {
       const { answer, close } = await prove(scene(), {}, options);
       const { details, ...error } = answer?.error ?? { details: undefined };
-      assert.deepEqual(
-        [error, facts(details)],
-        [
-          { code: "INVALID_REQUEST", message },
-          { code, reason },
-        ],
-      );
+      assert.deepEqual(error, { code: "INVALID_REQUEST", message });
+      assert.deepEqual(facts(details), { code, reason });
       assert.deepEqual(close, { code: 1008, reason: message });
     });
   }
@@ -167,18 +92,15 @@ describe("a device proof", limited, () => {
 
 describe("device tokens", limited, () => {
   const scene = shared();
+  const BAD = { token: "bad" };
   const rows: [sent: string, auth: (token: string) => object, outcome: string][] = [
     ["good shared token and bad device token: admitted", (token) => ({ token, deviceToken: "bad" }), "token"],
-    [
-      "bad shared token and good device token: admitted",
-      () => ({ token: "bad", deviceToken: "issued" }),
-      "device:known",
-    ],
+    ["bad shared token and good device token: admitted", () => ({ ...BAD, deviceToken: "issued" }), "device:known"],
     ["device token in auth.token only: admitted", () => ({ token: "issued" }), "device:known"],
     ["device token in auth.deviceToken only: admitted", () => ({ deviceToken: "issued" }), "device:known"],
     ["bad device token alone: its own code", () => ({ deviceToken: "bad" }), "AUTH_DEVICE_TOKEN_MISMATCH"],
     ["bad device token in auth.token: the shared reason", () => ({ token: "bad" }), "AUTH_TOKEN_MISMATCH"],
-    ["blank device token counts as missing", () => ({ token: "bad", deviceToken: "  " }), "AUTH_TOKEN_MISMATCH"],
+    ["blank device token counts as missing", () => ({ ...BAD, deviceToken: "  " }), "AUTH_TOKEN_MISMATCH"],
   ];
   for (const [sent, auth, outcome] of rows) {
     it(sent, async () => {
@@ -198,7 +120,6 @@ describe("device tokens", limited, () => {
       const { payload } = await socket.next(({ id }) => id === "who");
       const principal = payload?.["principal"] as { id: string };
       assert.equal(principal.id, outcome);
-      socket.ws.close();
     });
   }
 
@@ -214,11 +135,8 @@ describe("pairing", limited, () => {
   it("a device with an unknown key gets its request, and the close reason is pairing required", async () => {
     const { answer, close } = await prove(scene(), { role: "node", scopes: [] });
     assert.equal(answer?.error?.code, "NOT_PAIRED");
-    assert.deepEqual(facts(answer?.error?.details), {
-      code: "PAIRING_REQUIRED",
-      requestId: "request-1",
-      reason: "not-paired",
-    });
+    const expected = { code: "PAIRING_REQUIRED", requestId: "request-1", reason: "not-paired" };
+    assert.deepEqual(facts(answer?.error?.details), expected);
     assert.deepEqual(close, { code: 1008, reason: "pairing required" });
   });
 

@@ -5,6 +5,9 @@ import type { Outcome, Scene } from "./scene.ts";
 import { shared } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
+const loopback = { origin: "http://localhost:1" };
+const foreign = { origin: "https://evil.example" };
+const PANEL = { origin: "https://panel.example" };
 const panel = { client: { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" } };
 const webchat = { client: { id: "webchat-ui", version: "1", platform: "web", mode: "ui" } };
 const exempt = { auth: { rateLimit: { maxAttempts: 1_000 } } };
@@ -30,31 +33,18 @@ describe("origins with nothing configured", limited, () => {
     ["no origin from a program", {}, true],
     ["no origin from the control UI", {}, false, panel],
     ["no origin from webchat", {}, false, webchat],
-    ["loopback page on this machine, any port", { origin: "http://localhost:1" }, true],
+    ["loopback page on this machine, any port", loopback, true],
     ["loopback page by address", { origin: "https://127.0.0.1:9" }, true],
     ["loopback page of IPv6", { origin: "http://[::1]:9" }, true],
-    ["loopback page of webchat", { origin: "http://localhost:1" }, true, webchat],
-    ["foreign page of a program", { origin: "https://evil.example" }, false],
+    ["loopback page of webchat", loopback, true, webchat],
+    ["foreign page of a program", foreign, false],
     ["foreign page with localhost in its name", { origin: "http://localhost.evil.example" }, false],
     ["origin null", { origin: "null" }, false],
     ["origin that cannot be parsed", { origin: "not an origin" }, false],
-    [
-      "loopback page under a foreign Host (DNS rebinding)",
-      { origin: "http://localhost:1", host: "evil.example" },
-      false,
-    ],
-    ["loopback page under a tailnet name", { origin: "http://localhost:1", host: "box.ts.net" }, true],
-    [
-      "loopback page of webchat behind a proxy",
-      { origin: "http://localhost:1", "x-real-ip": "1.1.1.1" },
-      false,
-      webchat,
-    ],
-    [
-      "foreign page of a program behind a proxy is not checked",
-      { origin: "https://a.example", "x-forwarded-for": "1.1.1.1" },
-      true,
-    ],
+    ["loopback page under a foreign Host (DNS rebinding)", { ...loopback, host: "evil.example" }, false],
+    ["loopback page under a tailnet name", { ...loopback, host: "box.ts.net" }, true],
+    ["loopback page of webchat behind a proxy", { ...loopback, "x-real-ip": "1.1.1.1" }, false, webchat],
+    ["foreign page of a program behind a proxy is not checked", { ...foreign, "x-forwarded-for": "1.1.1.1" }, true],
     ["page that has the Host, without the flag", { origin: "http://gw.example", host: "gw.example" }, false],
   ]);
 });
@@ -64,17 +54,12 @@ describe("origins on the list", limited, () => {
   const scene = shared({ gateway: { ...exempt, controlUi: { allowedOrigins } } });
   check(scene, [
     ["listed", { origin: "http://other.example:8080" }, true],
-    ["listed, in lower case", { origin: "https://panel.example" }, true],
+    ["listed, in lower case", PANEL, true],
     ["listed, in another case", { origin: "HTTPS://PANEL.EXAMPLE" }, true],
     ["listed with another port", { origin: "http://other.example:8081" }, false],
     ["listed with another scheme", { origin: "http://panel.example" }, false],
-    [
-      "listed, from webchat under a foreign Host",
-      { origin: "https://panel.example", host: "gw.example" },
-      true,
-      webchat,
-    ],
-    ["loopback page in addition to a list", { origin: "http://localhost:1" }, true],
+    ["listed, from webchat under a foreign Host", { ...PANEL, host: "gw.example" }, true, webchat],
+    ["loopback page in addition to a list", loopback, true],
   ]);
 });
 

@@ -28,21 +28,11 @@ describe("a start is refused", limited, () => {
       /set gateway\.auth\.trustedProxy\.secret/,
     ],
     ["bind custom without a host", { bind: "custom" }, /customBindHost is not set/],
-    [
-      "bind custom with a host that is not IPv4",
-      { bind: "custom", customBindHost: "::1" },
-      /set it to an IPv4 address/,
-    ],
+    ["bind custom with a host that is not IPv4", { bind: "custom", customBindHost: "::1" }, /an IPv4 address/],
     ["bind custom with an address of another machine", { bind: "custom", customBindHost: "192.0.2.1" }, /192\.0\.2\.1/],
     ["an unknown bind", { bind: "0.0.0.0" }, /bind/],
     ["an unknown mode", { auth: { mode: "open" } }, /mode/],
     ["an unknown key of gateway.auth", { auth: { key: 1 } }, /key/],
-    ["an unknown key of gateway.auth.rateLimit", { auth: { rateLimit: { attempts: 1 } } }, /attempts/],
-    [
-      "an unknown key of gateway.auth.trustedProxy",
-      { auth: proxy({ trustedProxy: { userHeader: "x", allowLoopback: true } }) },
-      /allowLoopback/,
-    ],
     [
       "a trustedProxy without userHeader",
       { auth: proxy({ trustedProxy: {} }), trustedProxies: ["127.0.0.1"] },
@@ -58,9 +48,8 @@ describe("a start is refused", limited, () => {
     await once(other, "listening");
     t.after(() => other.close());
     const { port } = other.address() as { port: number };
-    await assert.rejects(start(t, {}, { port }), {
-      message: /is already in use.*\nNext: run svc gateway stop, or choose another port/,
-    });
+    const message = /is already in use.*\nNext: run svc gateway stop, or choose another port/;
+    await assert.rejects(start(t, {}, { port }), { message });
   });
 });
 

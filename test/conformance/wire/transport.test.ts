@@ -21,14 +21,12 @@ describe("transport", limited, () => {
     const frame = { type: "req", id: "b1", method: "wire.echo", params: { text } };
     socket.ws.send(Buffer.from(JSON.stringify(frame)), { binary: true });
     assert.deepEqual((await socket.next(({ id }) => id === "b1")).payload, { text });
-    socket.ws.close();
   });
 
   it("frames are sent as text", async () => {
     const ws = new WebSocket(scene().url);
     const isBinary = await new Promise((resolve) => ws.once("message", (_data, binary) => resolve(binary)));
     assert.equal(isBinary, false);
-    ws.close();
   });
 
   for (const path of ["/", "/ws", "/any/path/at/all?x=1"]) {
@@ -36,7 +34,6 @@ describe("transport", limited, () => {
       const socket = await openRaw(`${scene().url}${path}`);
       socket.send(connectFrame(scene().token));
       assert.equal((await socket.next(({ id }) => id === "c1")).ok, true);
-      socket.ws.close();
     });
   }
 
@@ -44,7 +41,6 @@ describe("transport", limited, () => {
     const wrong = await scene().open({ authorization: "Bearer wrong" });
     wrong.send(connectFrame(scene().token));
     assert.equal((await wrong.next(({ id }) => id === "c1")).ok, true);
-    wrong.ws.close();
     const right = await scene().open({ authorization: `Bearer ${scene().token}` });
     right.send(connectFrame(undefined));
     assert.equal((await right.next(({ id }) => id === "c1")).error?.code, "NOT_PAIRED");
@@ -61,10 +57,9 @@ describe("transport", limited, () => {
 
   it("an oversize message after connect closes with 1009, no reason and no response", async () => {
     const socket = await scene().join();
-    const before = socket.frames.filter(({ type }) => type === "res").length;
     socket.send("x".repeat(MAX_PAYLOAD_BYTES.afterConnect + 1));
     assert.deepEqual(await socket.closed, { code: 1009, reason: "" });
-    assert.equal(socket.frames.filter(({ type }) => type === "res").length, before);
+    assert.equal(socket.frames.filter(({ type }) => type === "res").length, 1, "only hello-ok");
   });
 
   it("an oversize message before connect closes with 1009, no reason and no response", async () => {
@@ -80,7 +75,6 @@ describe("transport", limited, () => {
     const text = "x".repeat(MAX_PAYLOAD_BYTES.afterConnect - empty.length);
     socket.send(empty.replace('"text":""', `"text":"${text}"`));
     assert.equal((await socket.next(({ id }) => id === "big")).ok, true);
-    socket.ws.close();
   });
 });
 
@@ -89,20 +83,13 @@ describe("handshake sequence", limited, () => {
 
   it("the challenge is sent at once: a uuid v4, the time in ms, no seq", async () => {
     const from = Date.now();
-    const { frames, ws } = await scene().open();
+    const { frames } = await scene().open();
     const [challenge] = frames;
     const { nonce, ts } = challenge?.payload ?? {};
     assert.match(String(nonce), /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
     assert.ok(Number.isInteger(ts) && Number(ts) >= from && Number(ts) <= Date.now());
     assert.deepEqual(Object.keys(challenge?.payload ?? {}).toSorted(), ["nonce", "ts"]);
     assert.ok(challenge && !("seq" in challenge));
-    ws.close();
-  });
-
-  it("each connection has its own nonce", async () => {
-    const [one, two] = [await scene().open(), await scene().open()];
-    assert.notEqual(one.frames[0]?.payload?.["nonce"], two.frames[0]?.payload?.["nonce"]);
-    for (const { ws } of [one, two]) ws.close();
   });
 
   it("a client that does not wait for the challenge is admitted", async () => {
@@ -115,7 +102,6 @@ describe("handshake sequence", limited, () => {
     );
     ws.once("open", () => ws.send(JSON.stringify(connectFrame(scene().token))));
     assert.equal(await answered, true);
-    ws.close();
   });
 
   it("the response carries the id of the connect", async () => {
@@ -123,7 +109,6 @@ describe("handshake sequence", limited, () => {
     socket.send(connectFrame(scene().token, {}, { id: "an id of the client's own" }));
     const { ok, payload } = await socket.next(({ id }) => id === "an id of the client's own");
     assert.deepEqual([ok, payload?.["type"]], [true, "hello-ok"]);
-    socket.ws.close();
   });
 
   it("the deadline is 10000 ms from the open socket", () => assert.equal(HANDSHAKE_TIMEOUT_MS, 10_000));
@@ -134,7 +119,6 @@ describe("handshake sequence", limited, () => {
     const late = await open();
     assert.deepEqual(await late.closed, { code: 1000, reason: "" }); // its deadline is after the other's
     assert.equal((await ask(socket, "wire.who")).ok, true);
-    socket.ws.close();
   });
 });
 
@@ -147,17 +131,12 @@ describe("the SDK client", limited, () => {
         ws.on("close", (code, reason) => resolve([code, reason.toString()]));
         ws.on("message", (data: Buffer) => {
           const { id } = JSON.parse(data.toString()) as { id: string };
-          const policy = { maxPayload: 1, maxBufferedBytes: 1, tickIntervalMs: 1 };
+          const server = { version: "1", connId: "x" };
+          const features = { methods: [], events: [] };
           const snapshot = { uptimeMs: 1, authMode: "none" };
-          const hello = {
-            type: "hello-ok",
-            protocol: 3,
-            server: { version: "1", connId: "x" },
-            features: { methods: [], events: [] },
-            snapshot,
-            policy,
-          };
-          ws.send(JSON.stringify({ type: "res", id, ok: true, payload: hello }));
+          const policy = { maxPayload: 1, maxBufferedBytes: 1, tickIntervalMs: 1 };
+          const payload = { type: "hello-ok", protocol: 3, server, features, snapshot, policy };
+          ws.send(JSON.stringify({ type: "res", id, ok: true, payload }));
         });
         ws.send(JSON.stringify({ type: "event", event: "connect.challenge", payload: { nonce: "n", ts: 1 } }));
       });

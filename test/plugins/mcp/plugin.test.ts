@@ -46,10 +46,8 @@ async function gatewayWith(t: TestContext, servers: Record<string, object>, tool
 
 describe("an agent of a real gateway", () => {
   it("calls a tool of a server, and the server ends with the gateway", async (t) => {
-    const { client, gateway, model, names, offered } = await gatewayWith(t, {
-      docs: program("parent", "stubborn"),
-      mute: program("mute"),
-    });
+    const servers = { docs: program("parent", "stubborn"), mute: program("mute") };
+    const { client, gateway, model, names, offered } = await gatewayWith(t, servers);
     await offered("docs__echo");
     const pids = pidsIn(names());
     await client.request("agent", { message: "Say it", agentId: "main", idempotencyKey: "k1" });
@@ -66,11 +64,8 @@ describe("an agent of a real gateway", () => {
     // Its directory is `<state>/plugins/mcp/docs`. Its tool returns the environment, and with it the files it found.
     const text = `export FOUND="$(ls -A ../../..; ls -A ..; cat ../../../svc.json 2>&1)"; exec ${words}`;
     const sandbox = { mode: "require", readPaths: [root] };
-    const { client, model, offered } = await gatewayWith(
-      t,
-      { docs: { command: "/bin/sh", args: ["-c", text], sandbox } },
-      "docs__environment",
-    );
+    const docs = { command: "/bin/sh", args: ["-c", text], sandbox };
+    const { client, model, offered } = await gatewayWith(t, { docs }, "docs__environment");
     await offered("docs__environment");
     await client.request("agent", { message: "Say it", agentId: "main", idempotencyKey: "k1" });
     await client.request("agent.wait", { runId: "k1", timeoutMs: 20_000 });

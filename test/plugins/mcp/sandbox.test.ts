@@ -23,9 +23,8 @@ describe("a server in the sandbox", { skip: await withoutSandbox(), timeout: 60_
     const words = [server.command, ...server.args].map((word) => `'${word}'`).join(" ");
     // It waits until the test has put something into the state directory.
     const text = `while [ ! -e begin ]; do sleep 0.01; done; (cat state/canary; cat /proc/1/root$PWD/state/canary) > seen 2>&1; exec ${words}`;
-    const { line, use, directory } = await scene(t, {
-      docs: { command: "/bin/sh", args: ["-c", text], env: { GREETING: "hello" }, sandbox },
-    });
+    const entry = { command: "/bin/sh", args: ["-c", text], env: { GREETING: "hello" }, sandbox };
+    const { line, use, directory } = await scene(t, { docs: entry });
     await mkdir(join(directory, "state"));
     await writeFile(join(directory, "state", "canary"), "canary");
     await writeFile(join(directory, "begin"), "");
@@ -53,10 +52,8 @@ describe("a server in the sandbox", { skip: await withoutSandbox(), timeout: 60_
 
   it("names the reason when a path would expose the state directory", async (t) => {
     const { line } = await scene(t, { docs: { ...program(), sandbox: { mode: "prefer", readPaths: ["/"] } } });
-    assert.match(
-      String((await line(AWAY)).fields["reason"]),
-      /MCP server "docs": \/ in readPaths or writePaths exposes/,
-    );
+    const reason = String((await line(AWAY)).fields["reason"]);
+    assert.match(reason, /MCP server "docs": \/ in readPaths or writePaths exposes/);
   });
 });
 
@@ -85,24 +82,13 @@ describe("the sandbox of a server", () => {
     const [data, cache] = [join(directory, "data"), join(directory, "cache")];
     await mkdir(data);
     await mkdir(cache);
-    const settings: SandboxSettings = {
-      mode: "require",
-      network: true,
-      memoryMb: 100,
-      processes: 20,
-      readPaths: [data],
-      writePaths: [cache],
-    };
+    const limits = { network: true, memoryMb: 100, processes: 20 };
+    const settings: SandboxSettings = { mode: "require", ...limits, readPaths: [data], writePaths: [cache] };
     const started = await confine("files", server, settings);
     const words = started.args.join(" ");
     assert.deepEqual([started.command, started.env, started.cwd], ["/usr/bin/bwrap", { A: "b" }, "/"]);
-    for (const part of [
-      `--bind ${directory} ${directory}`,
-      `--ro-bind ${data} ${data}`,
-      `--bind ${cache} ${cache}`,
-      `--chdir ${directory}`,
-    ])
-      assert.ok(words.includes(part), part);
+    const binds = [`--bind ${directory} ${directory}`, `--ro-bind ${data} ${data}`, `--bind ${cache} ${cache}`];
+    for (const part of [...binds, `--chdir ${directory}`]) assert.ok(words.includes(part), part);
     assert.ok(words.endsWith("sh 102400 20 files-over-mcp --all"));
     assert.ok(!words.includes("--unshare-net"));
     assert.deepEqual(await confine("files", server, {}), server);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { textOf } from "@svc/sdk/models";
-import { AWAY, CONNECTED, isRunning, moving, pidsIn, program, scene } from "./scene.ts";
+import { AWAY, CONNECTED, moving, pidsIn, program, scene } from "./scene.ts";
 
 describe("a server that is a program", { concurrency: 4 }, () => {
   it("offers its tools under its own name, all pages of them", async (t) => {
@@ -22,13 +22,13 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     const said = textOf(await use("docs__echo", { text: "hello" }));
     assert.match(said, /Source: External\nFrom: MCP server docs, tool echo\n---\nyou said: hello\n/);
     const failed = await use("docs__fail");
-    assert.deepEqual([failed.isError, /the disk is full/.test(textOf(failed))], [true, true]);
+    assert.equal(failed.isError, true);
+    assert.match(textOf(failed), /the disk is full/);
     const refused = await use("docs__refuse");
-    assert.deepEqual([refused.isError, /not today/.test(textOf(refused))], [true, true]);
-    assert.deepEqual(
-      (await use("docs__picture")).content.map(({ type }) => type),
-      ["image"],
-    );
+    assert.equal(refused.isError, true);
+    assert.match(textOf(refused), /not today/);
+    const [picture] = (await use("docs__picture")).content;
+    assert.equal(picture?.type, "image");
     const figures = await use("docs__figures");
     assert.deepEqual(figures.details, { sum: 3 });
     assert.match(textOf(figures), /\{"sum":3\}/);
@@ -56,10 +56,8 @@ describe("a server that is a program", { concurrency: 4 }, () => {
   it("a call that times out fails, and the server stays connected when it answers a ping", async (t) => {
     const { clock, line, use, names } = await scene(t, { docs: { ...program(), toolTimeoutSeconds: 5 } });
     await line(CONNECTED);
-    const asked = assert.rejects(use("docs__hang"), {
-      code: "UNAVAILABLE",
-      message: 'the MCP server "docs" did not answer within 5 seconds',
-    });
+    const message = 'the MCP server "docs" did not answer within 5 seconds';
+    const asked = assert.rejects(use("docs__hang"), { code: "UNAVAILABLE", message });
     await clock.advance(5_000);
     await asked;
     assert.match(textOf(await use("docs__echo", { text: "still here" })), /still here/);
@@ -98,29 +96,10 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.match(textOf(await use("docs__echo", { text: "again" })), /again/);
   });
 
-  it("its tools are listed again when they change", async (t) => {
-    const { line, names, use, servers } = await scene(t, { docs: program() });
-    await line(CONNECTED);
-    const known = servers.tools();
-    await use("docs__add", { text: "fresh" });
-    while (servers.tools() === known) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(names().at(-1), "docs__fresh");
-  });
-
   it("may print lines that are not messages", async (t) => {
     const { line, use } = await scene(t, { docs: program("noisy") });
     await line(CONNECTED);
     assert.match(textOf(await use("docs__echo", { text: "hello" })), /hello/);
-  });
-
-  it("is stopped together with its children", async (t) => {
-    const { clock, line, names, servers } = await scene(t, { docs: program("parent", "stubborn") });
-    await line(CONNECTED);
-    const pids = pidsIn(names());
-    assert.deepEqual([pids.length, pids.every(isRunning)], [2, true]);
-    await moving(clock, Promise.all([servers.stop(), servers.stop()]));
-    while (pids.some(isRunning)) await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual(names(), []);
   });
 
   it("that never answers is retried, and delays neither the start nor the stop", async (t) => {
@@ -157,9 +136,9 @@ describe("a server that is a program", { concurrency: 4 }, () => {
     assert.match(String((await line(AWAY)).fields["reason"]), /no running plugin provides secrets/);
   });
 
-  it("its read-only hint counts only with the operator's scope; its results are external content", async (t) => {
-    const entry = { ...program(), include: ["echo", "figures"] };
-    const { line, names, tool } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
+  it("its tools are kept apart from those of another; its read-only hint counts only with the operator's scope; its results are external content", async (t) => {
+    const entry = { ...program(), include: ["echo", "fi*", "fa*"], exclude: ["fail"] };
+    const { line, names, tool, use } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
     await line(CONNECTED, 2);
     assert.deepEqual(
       names().map((name) => [name, tool(name).effects, tool(name).brings]),
@@ -170,13 +149,6 @@ describe("a server that is a program", { concurrency: 4 }, () => {
         ["two__figures", ["reads"], "mcp"],
       ],
     );
-  });
-
-  it("its tools are kept apart from those of another server", async (t) => {
-    const entry = { ...program(), include: ["echo", "f*"], exclude: ["figures"] };
-    const { line, names, use } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
-    await line(CONNECTED, 2);
-    assert.deepEqual(names(), ["one__echo", "one__fail", "two__echo", "two__fail"]);
     const said = await Promise.all(["one__echo", "two__echo"].map((name) => use(name, { text: name })));
     assert.deepEqual(
       said.map((result) => /From: MCP server (\w+)/.exec(textOf(result))?.[1]),

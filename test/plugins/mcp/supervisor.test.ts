@@ -1,7 +1,6 @@
 /** Keeping a server connected, with sessions simulated by the test. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { textOf } from "@svc/sdk/models";
 import { pauseMs } from "../../../plugins/mcp/pauses.ts";
 import type { Answer, OpenSession, Session, SessionEvents } from "../../../plugins/mcp/session.ts";
 import { RELIST_MS, STEADY_MS } from "../../../plugins/mcp/supervisor.ts";
@@ -96,10 +95,8 @@ describe("a server", () => {
     await clock.advance(STEADY_MS);
     last().end("gone");
     assert.equal((await line(AWAY, 4)).fields["retryInMs"], 2_000);
-    assert.deepEqual(
-      sessions.map(({ isClosed }) => isClosed),
-      [true, true, true, true],
-    );
+    assert.equal(sessions.length, 4);
+    assert.ok(sessions.every(({ isClosed }) => isClosed));
   });
 
   it("that does not list its tools in time is closed and retried", async (t) => {
@@ -175,12 +172,6 @@ describe("a server", () => {
     assert.equal(lines.at(-1)?.fields["reason"], "read b /etc /b and say so");
   });
 
-  it("answers while another server is disconnected", async (t) => {
-    const { line, use } = await played(t);
-    await line(CONNECTED);
-    assert.match(textOf(await use("docs__echo")), /ok/);
-  });
-
   it("can be stopped at any time, twice", async (t) => {
     const { clock, line, use, servers, last } = await played(t, { call: untilEnd });
     await line(CONNECTED);
@@ -200,10 +191,9 @@ describe("a server", () => {
     last().events.toolsChanged();
     await clock.advance(RELIST_MS);
     assert.deepEqual(names(), ["docs__a_b", "docs__fine"]);
-    const told = lines
-      .filter(({ message }) => /not offered/.test(message))
-      .map(({ fields }) => [fields["tool"], fields["reason"]]);
-    assert.deepEqual(told, [
+    const told = lines.filter(({ message }) => /not offered/.test(message));
+    const reasons = told.map(({ fields }) => [fields["tool"], fields["reason"]]);
+    assert.deepEqual(reasons, [
       ["a_b", "agents would see it as docs__a_b, which is already the name of a.b"],
       ["bad", 'its inputSchema is of type "string", not object'],
     ]);

@@ -46,32 +46,21 @@ const report: Report = {
 };
 
 const shown = (by: (typeof GROUPINGS)[number]) =>
-  usageRows(report, by).map(({ name, tokens, cost }) => [name, tokens, cost]);
+  usageRows(report, by)
+    .map(({ name, tokens, cost }) => `${name} ${tokens} ${cost}`)
+    .join(", ");
 
 describe("svc usage", () => {
-  const rows: [by: (typeof GROUPINGS)[number], rows: unknown[][]][] = [
-    ["day", [["2026-03-02", 15, 1]]],
-    [
-      "model",
-      [
-        ["p/m", 10, 1],
-        ["p/n", 5, null],
-        ["q/o", null, null],
-      ],
-    ],
-    ["provider", [["q", null, null]]],
-    ["agent", [["main", 15, 1]]],
-    [
-      "channel",
-      [
-        ["irc", 10, 1],
-        ["(none)", 5, null],
-      ],
-    ],
-    ["tool", [["read", null, null]]],
-    ["session", [["agent:main:main", 10, 1]]],
+  const rows: [by: (typeof GROUPINGS)[number], rows: string][] = [
+    ["day", "2026-03-02 15 1"],
+    ["model", "p/m 10 1, p/n 5 null, q/o null null"],
+    ["provider", "q null null"],
+    ["agent", "main 15 1"],
+    ["channel", "irc 10 1, (none) 5 null"],
+    ["tool", "read null null"],
+    ["session", "agent:main:main 10 1"],
   ];
-  for (const [by, expected] of rows) it(`groups by ${by}`, () => assert.deepEqual(shown(by), expected));
+  for (const [by, expected] of rows) it(`groups by ${by}`, () => assert.equal(shown(by), expected));
 
   it("prints a table with unknown values as unknown", () => {
     assert.deepEqual(usageLines(usageRows(report, "model"), "model", totalRow(report)), [
