@@ -96,6 +96,11 @@ async function outcome(
 
 const me = async ({ url }: Running, headers: Record<string, string>) =>
   (await fetch(`${url.replace("ws", "http")}/plugins/editor/me`, { headers })).text();
+const connects =
+  (...given: [params: object, headers?: Record<string, string>]) =>
+  (running: Running) =>
+    outcome(running, ...given);
+const asks = (headers: Record<string, string>) => (running: Running) => me(running, headers);
 const auth = (changes: object) => ({ gateway: { auth: { token: "right", ...changes } } });
 const right = { auth: { token: "right" } };
 const wrong = { auth: { token: "wrong" } };
@@ -113,6 +118,10 @@ const guesses = async (running: Running, times: number, pauseMs = 0) => {
   }
   return last;
 };
+const guessing =
+  (...given: [times: number, pauseMs?: number]) =>
+  (running: Running) =>
+    guesses(running, ...given);
 const limits = (rateLimit: object) => ({
   gateway: { trustedProxies: ["127.0.0.1"], auth: { token: "right", rateLimit } },
 });
@@ -148,39 +157,33 @@ const row = (config: object, to: unknown, observe: Row["observe"], before: strin
 });
 
 const HOT: Record<string, Row | { readonly seenIn: string }> = {
-  "gateway.auth.token": row(auth({}), "wrong", (running) => outcome(running, wrong), MISMATCH, "ok"),
+  "gateway.auth.token": row(auth({}), "wrong", connects(wrong), MISMATCH, "ok"),
   "gateway.auth.password": row(
     { gateway: { auth: { password: "old" } } },
     "new",
-    (running) => outcome(running, { auth: { password: "new" } }),
+    connects({ auth: { password: "new" } }),
     "AUTH_PASSWORD_MISMATCH",
     "ok",
   ),
   "gateway.auth.mode": row(
     auth({ mode: "token", password: "p" }),
     "password",
-    (running) => outcome(running, { auth: { password: "p" } }),
+    connects({ auth: { password: "p" } }),
     "AUTH_TOKEN_MISSING",
     "ok",
   ),
-  "gateway.auth.rateLimit.maxAttempts": row(
-    limits({ maxAttempts: 100 }),
-    1,
-    (running) => guesses(running, 2),
-    MISMATCH,
-    LOCKED,
-  ),
+  "gateway.auth.rateLimit.maxAttempts": row(limits({ maxAttempts: 100 }), 1, guessing(2), MISMATCH, LOCKED),
   "gateway.auth.rateLimit.windowMs": row(
     limits({ maxAttempts: 2, windowMs: 60_000 }),
     5,
-    (running) => guesses(running, 3, 10),
+    guessing(3, 10),
     LOCKED,
     MISMATCH,
   ),
   "gateway.auth.rateLimit.lockoutMs": row(
     limits({ maxAttempts: 1, lockoutMs: 60_000 }),
     5,
-    (running) => guesses(running, 2, 10),
+    guessing(2, 10),
     LOCKED,
     MISMATCH,
   ),
@@ -194,83 +197,59 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
   "gateway.auth.trustedProxy.userHeader": row(
     proxied({}),
     "x-login",
-    (running) => outcome(running, {}, { ...fromProxy, "x-login": "ada" }),
+    connects({}, { ...fromProxy, "x-login": "ada" }),
     "NOT",
     "ok",
   ),
-  "gateway.auth.trustedProxy.requiredHeaders": row(
-    proxied({}),
-    ["x-proof"],
-    (running) => outcome(running, {}, ada),
-    "ok",
-    "NOT",
-  ),
-  "gateway.auth.trustedProxy.allowUsers": row(
-    proxied({}),
-    ["bob"],
-    (running) => outcome(running, {}, ada),
-    "ok",
-    "NOT",
-  ),
-  "gateway.auth.trustedProxy.secret": row(
-    proxied({}),
-    "another-secret-of-this-test",
-    (running) => outcome(running, {}, ada),
-    "ok",
-    "NOT",
-  ),
+  "gateway.auth.trustedProxy.requiredHeaders": row(proxied({}), ["x-proof"], connects({}, ada), "ok", "NOT"),
+  "gateway.auth.trustedProxy.allowUsers": row(proxied({}), ["bob"], connects({}, ada), "ok", "NOT"),
+  "gateway.auth.trustedProxy.secret": row(proxied({}), "another-secret-of-this-test", connects({}, ada), "ok", "NOT"),
   "gateway.trustedProxies": row(
     auth({}),
     ["127.0.0.1"],
-    (running) => me(running, { "x-forwarded-for": "203.0.113.7" }),
+    asks({ "x-forwarded-for": "203.0.113.7" }),
     "127.0.0.1 undefined",
     "203.0.113.7 undefined",
   ),
   "gateway.allowRealIpFallback": row(
     { gateway: { trustedProxies: ["127.0.0.1"] } },
     true,
-    (running) => me(running, { "x-real-ip": "203.0.113.7" }),
+    asks({ "x-real-ip": "203.0.113.7" }),
     "127.0.0.1 undefined",
     "203.0.113.7 undefined",
   ),
   "gateway.controlUi.allowedOrigins": row(
     auth({}),
     ["https://a.example"],
-    (running) => outcome(running, right, origin("https://a.example")),
+    connects(right, origin("https://a.example")),
     NOWHERE,
     "ok",
   ),
   "gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback": row(
     auth({}),
     true,
-    (running) => outcome(running, right, origin("http://gw.example", "gw.example")),
+    connects(right, origin("http://gw.example", "gw.example")),
     NOWHERE,
     "ok",
   ),
   "gateway.controlUi.allowInsecureAuth": row(
     auth({}),
     true,
-    (running) => outcome(running, panel, origin("http://localhost")),
+    connects(panel, origin("http://localhost")),
     "CONTROL_UI_DEVICE_IDENTITY_REQUIRED",
     "ok",
   ),
   "gateway.controlUi.dangerouslyDisableDeviceAuth": row(
     auth({}),
     true,
-    (running) => outcome(running, panel, origin("http://localhost")),
+    connects(panel, origin("http://localhost")),
     "CONTROL_UI_DEVICE_IDENTITY_REQUIRED",
     "ok",
   ),
   "gateway.maxConnectionsPerAddress": { seenIn: "net/limits.test.ts" },
   "gateway.compat.chatEventsToAll": { seenIn: "net/broadcast.test.ts" },
   "gateway.controlUi.enabled": { seenIn: "auth/mode.test.ts" }, // only affects whether a start is refused
-  "gateway.aliases": row(
-    auth({}),
-    ["acme"],
-    (running) => me(running, { "x-acme-agent-id": "a1" }),
-    "127.0.0.1 undefined",
-    "127.0.0.1 a1",
-  ),
+  "gateway.aliases": row(auth({}), ["acme"], asks({ "x-acme-agent-id": "a1" }), "127.0.0.1 undefined", "127.0.0.1 a1"),
   "gateway.http.securityHeaders.strictTransportSecurity": row(
     auth({}),
     "max-age=600",

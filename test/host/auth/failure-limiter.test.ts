@@ -6,8 +6,6 @@ import { array, assert as check, constantFrom, integer, property, tuple } from "
 import { proxyPolicy, resolvePeer } from "../../../host/auth/client-address.ts";
 import {
   FailureLimiter,
-  HOOK_LIMITER,
-  LIMITER_DEFAULTS,
   limiterKey,
   type LimiterSettings,
   type Reservation,
@@ -151,13 +149,6 @@ describe("failed attempts", () => {
       assert.ok(counted.retryAfter(address) > 0);
     });
   }
-
-  it("of webhooks have separate limits", () => {
-    assert.deepEqual(
-      { ...LIMITER_DEFAULTS, ...HOOK_LIMITER },
-      { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000, exemptLoopback: false, maxKeys: 10_000 },
-    );
-  });
 });
 
 describe("parallel attempts", () => {

@@ -201,6 +201,7 @@ describe("the origin of a page", () => {
   });
 
   const policy = (more: Partial<OriginPolicy> = {}): OriginPolicy => ({ allowedOrigins: [], ...more });
+  const byHost = policy({ hostHeaderFallback: true });
   const stranger = { origin: "https://evil.example", "x-forwarded-for": "1.2.3.4" };
 
   it("is not checked behind a proxy in modes where clients must know a secret", () => {
@@ -223,36 +224,11 @@ describe("the origin of a page", () => {
       "127.0.0.1",
       policy({ allowedOrigins: ["*"], hostHeaderFallback: true }),
     ],
-    [
-      "host-header-fallback",
-      { origin: "https://gw.example", host: "GW.example" },
-      remote,
-      policy({ hostHeaderFallback: true }),
-    ],
-    [
-      "host-header-fallback",
-      { origin: "http://gw.example:8080", host: "gw.example:8080" },
-      remote,
-      policy({ hostHeaderFallback: true }),
-    ],
-    [
-      "host-header-fallback",
-      { origin: "https://gw.example", host: "gw.example:443" },
-      remote,
-      policy({ hostHeaderFallback: true }),
-    ],
-    [
-      "host-header-fallback",
-      { origin: "http://localhost", host: "localhost" },
-      "127.0.0.1",
-      policy({ hostHeaderFallback: true }),
-    ],
-    [
-      "local-loopback",
-      { origin: "http://localhost:5173", host: "127.0.0.1:1" },
-      "127.0.0.1",
-      policy({ hostHeaderFallback: true }),
-    ],
+    ["host-header-fallback", { origin: "https://gw.example", host: "GW.example" }, remote, byHost],
+    ["host-header-fallback", { origin: "http://gw.example:8080", host: "gw.example:8080" }, remote, byHost],
+    ["host-header-fallback", { origin: "https://gw.example", host: "gw.example:443" }, remote, byHost],
+    ["host-header-fallback", { origin: "http://localhost", host: "localhost" }, "127.0.0.1", byHost],
+    ["local-loopback", { origin: "http://localhost:5173", host: "127.0.0.1:1" }, "127.0.0.1", byHost],
   ];
   for (const [matchedBy, headers, from, rules] of matched) {
     it(`${headers.origin} to ${headers.host ?? "127.0.0.1"} is admitted by ${matchedBy}`, () =>
@@ -269,7 +245,7 @@ describe("the origin of a page", () => {
   ];
   for (const [origin, host] of notTheHost) {
     it(`${origin} is not the host ${host || "of nothing"}`, () =>
-      assert.equal(checkOrigin(peer({ origin, host }, remote), true, policy({ hostHeaderFallback: true })).ok, false));
+      assert.equal(checkOrigin(peer({ origin, host }, remote), true, byHost).ok, false));
   }
 
   it("that equals the host does not help without the flag", () => {

@@ -1,9 +1,16 @@
 /** Replies and failures of a route, and a client that disconnects. Spec: http/auth.md §4. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type ErrorCode, GatewayError, type RouteReply } from "@svc/sdk";
 import { type Asked, errorOf, serve, webPlugin } from "./web-scene.ts";
+
+const answering = (t: TestContext, answer: (request: Asked) => unknown) =>
+  serve(t, webPlugin(answer as () => RouteReply));
+/** A handler that throws. */
+const throwing = (thrown: unknown) => () => {
+  throw thrown;
+};
 
 describe("the reply of a route", () => {
   const rows: [why: string, reply: RouteReply, status: number, type: string | null, body: string][] = [
@@ -36,10 +43,7 @@ describe("the reply of a route", () => {
   ];
   for (const [why, reply, status, type, body] of rows) {
     it(`is sent: ${why}`, async (t) => {
-      const { ask } = await serve(
-        t,
-        webPlugin(() => reply),
-      );
+      const { ask } = await answering(t, () => reply);
       const response = await ask("/plugins/web/answer");
       assert.deepEqual(
         [response.status, response.headers.get("content-type"), await response.text()],
@@ -49,10 +53,7 @@ describe("the reply of a route", () => {
   }
 
   it("may carry headers", async (t) => {
-    const { ask } = await serve(
-      t,
-      webPlugin(() => ({ status: 302, headers: { Location: "/x", "X-Mine": "1" } })),
-    );
+    const { ask } = await answering(t, () => ({ status: 302, headers: { Location: "/x", "X-Mine": "1" } }));
     const response = await ask("/plugins/web/answer", { redirect: "manual" });
     assert.deepEqual(
       [response.status, response.headers.get("location"), response.headers.get("x-mine")],
@@ -68,10 +69,7 @@ describe("the reply of a route", () => {
       await second;
       yield new TextEncoder().encode("data: 2\n\n");
     }
-    const { ask } = await serve(
-      t,
-      webPlugin(() => ({ headers: { "content-type": "text/event-stream" }, body: body() })),
-    );
+    const { ask } = await answering(t, () => ({ headers: { "content-type": "text/event-stream" }, body: body() }));
     const response = await ask("/plugins/web/answer");
     assert.equal(response.headers.get("content-type"), "text/event-stream");
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -84,10 +82,7 @@ describe("the reply of a route", () => {
 
   it("may be a stream of nothing", async (t) => {
     async function* body() {}
-    const { ask } = await serve(
-      t,
-      webPlugin(() => ({ body: body() })),
-    );
+    const { ask } = await answering(t, () => ({ body: body() }));
     const response = await ask("/plugins/web/answer");
     assert.deepEqual([response.status, await response.text()], [200, ""]);
   });
@@ -95,24 +90,12 @@ describe("the reply of a route", () => {
 
 describe("a route that fails", () => {
   const fails: [why: string, answer: (request: Asked) => unknown][] = [
-    [
-      "throws",
-      () => {
-        throw new Error("CANARY at /etc/passwd");
-      },
-    ],
+    ["throws", throwing(new Error("CANARY at /etc/passwd"))],
     ["rejects", () => Promise.reject(new Error("CANARY"))],
-    [
-      "throws a value that is not an error",
-      () => {
-        throw { message: "CANARY" };
-      },
-    ], // oxlint-disable-line no-throw-literal
+    ["throws a value that is not an error", throwing({ message: "CANARY" })],
     [
       "throws an error with a status of its own",
-      () => {
-        throw Object.assign(new Error("CANARY"), { expose: true, status: 418 });
-      },
+      throwing(Object.assign(new Error("CANARY"), { expose: true, status: 418 })),
     ],
     ["returns undefined", () => undefined],
     ["returns a value without JSON", () => ({ body: 1n })],
@@ -150,7 +133,7 @@ describe("a route that fails", () => {
   ];
   for (const [why, answer] of fails) {
     it(`is 500 with a correlation id, leaks nothing, and is attributed to its plugin: ${why}`, async (t) => {
-      const { ask, charged } = await serve(t, webPlugin(answer as () => RouteReply));
+      const { ask, charged } = await answering(t, answer);
       const response = await ask("/plugins/web/answer");
       const text = await response.text();
       assert.equal(response.status, 500, text);
@@ -185,10 +168,7 @@ describe("a route that fails", () => {
         await firstRead;
         yield* rest();
       }
-      const { ask, charged } = await serve(
-        t,
-        webPlugin(() => ({ body: body() })),
-      );
+      const { ask, charged } = await answering(t, () => ({ body: body() }));
       const response = await ask("/plugins/web/answer");
       assert.equal(response.status, 200);
       go();
@@ -211,10 +191,8 @@ describe("a route that fails", () => {
   ];
   for (const [code, retryAfterMs, status, retryAfter] of refusals) {
     it(`with a GatewayError is ${status} with its message, and is attributed to no plugin: ${code}`, async (t) => {
-      const refuse = () => {
-        throw new GatewayError(code, "because", retryAfterMs === undefined ? {} : { retryAfterMs });
-      };
-      const { ask, charged } = await serve(t, webPlugin(refuse));
+      const refusal = new GatewayError(code, "because", retryAfterMs === undefined ? {} : { retryAfterMs });
+      const { ask, charged } = await answering(t, throwing(refusal));
       const response = await ask("/plugins/web/answer");
       assert.deepEqual([response.status, response.headers.get("retry-after")], [status, retryAfter]);
       assert.equal((await errorOf(response)).message, "because");
@@ -274,10 +252,7 @@ describe("a client that goes away", () => {
         ended();
       }
     }
-    const { ask, charged } = await serve(
-      t,
-      webPlugin(({ signal }) => ({ body: body(signal) })),
-    );
+    const { ask, charged } = await answering(t, ({ signal }) => ({ body: body(signal) }));
     const leave = new AbortController();
     const response = await ask("/plugins/web/answer", { signal: leave.signal });
     await response.body?.getReader().read();

@@ -174,9 +174,10 @@ describe("transforms that return forbidden values", limited, () => {
     const { post, notes } = await webhookGateway(t, { stateDir, hooks: { mappings } });
     for (const placement of ["host", "worker"]) {
       const headers = { "x-svc-token": TOKEN, cookie: `a=${TOKEN}`, "x-gitlab-token": TOKEN, "x-event": "push" };
-      assert.equal((await post(placement, {}, headers)).status, 200);
+      assert.equal((await post(`${placement}?a=1`, {}, headers)).status, 200);
       const seen = String(notes.at(-1)?.params["text"]);
-      assert.match(seen, /x-event/);
+      assert.match(seen, /"x-event":"push".*\?a=1/);
+      assert.doesNotMatch(seen, /cookie|authorization/);
       assert.ok(!seen.includes(TOKEN), seen);
       assert.equal((await post(placement, { act: "own" })).status, 200);
       assert.match(String(notes.at(-1)?.params["text"]), /own/);
@@ -440,53 +441,5 @@ describe("bodies", limited, () => {
     assert.equal((await post("note", deep(200))).status, 200);
     assert.equal((await post("note", deep(201))).status, 400);
     assert.equal(notes.length, 2);
-  });
-
-  it("of many small values are read once, and their memory is freed", async (t) => {
-    const { post, notes } = await webhookGateway(t);
-    const many = `{"text":"x",${Array.from({ length: 20_000 }, (_, index) => `"k${index}":0`).join()}}`;
-    const same = `{${'"text":"x",'.repeat(20_000)}"text":"last"}`;
-    for (const body of [many, same]) assert.equal((await post("note", body)).status, 200);
-    assert.deepEqual(Object.keys(notes[0]?.params ?? {}).toSorted(), ["mode", "text"]);
-    assert.match(String(notes[1]?.params["text"]), /last/);
-  });
-});
-
-describe("numbers", limited, () => {
-  it("a thousand mappings with conditions, and a request that meets only the last", async (t) => {
-    const mappings = Array.from({ length: 1_000 }, (_, index) => ({
-      match: {
-        path: "in",
-        headers: { "x-event": ["push", "tag"] },
-        when: { "a.b[0].c": { not: index }, "list[3].deep.name": `n${index}`, kind: ["x", "y"] },
-      },
-      action: "note",
-      textTemplate: `{{kind}} ${index}`,
-    }));
-    const { post, notes } = await webhookGateway(t, { hooks: { mappings } });
-    const payload = (index: number) => ({
-      a: { b: [{ c: -1 }] },
-      list: [0, 0, 0, { deep: { name: `n${index}` } }],
-      kind: "y",
-      more: "x".repeat(200_000),
-    });
-    const began = performance.now();
-    const sent = Array.from({ length: 50 }, () => post("in", payload(999), { "x-event": "tag" }));
-    for (const response of await Promise.all(sent)) assert.equal(response.status, 200);
-    assert.ok(notes.every(({ mapping }) => mapping === "mapping-1000"));
-    assert.equal((await post("in", payload(1_000), { "x-event": "tag" })).status, 404);
-    assert.ok(performance.now() - began < 30_000, "fifty requests took more than half a minute");
-  });
-
-  it("a thousand parallel requests with one key are one run", async (t) => {
-    const { post, tasks, ended, records } = await webhookGateway(t);
-    const send = () => post("task", { message: "once" }, { "idempotency-key": "the same" });
-    const answers = await Promise.all(Array.from({ length: 1_000 }, send));
-    const bodies = (await Promise.all(answers.map((answer) => answer.json()))) as { runId: string }[];
-    const [first] = bodies;
-    assert.ok(first && bodies.every(({ runId }) => runId === first.runId));
-    await ended(first.runId);
-    assert.equal(tasks.length, 1);
-    assert.equal((await records.runs()).length, 1);
   });
 });

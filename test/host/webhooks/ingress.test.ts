@@ -1,24 +1,12 @@
 /** Every row of the status table of http/webhooks.md §12, and the order of the checks of §2. */
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
-import { connect } from "node:net";
 import { describe, it } from "node:test";
+import { exchange } from "../net/http-exchange.ts";
 import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
 
 const JSON_TYPE = /^application\/json/;
 const TEXT_TYPE = /^text\/plain/;
-
-/** One raw request: `fetch` cannot send everything. */
-function raw(port: number, lines: readonly string[], body = ""): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1");
-    let answer = "";
-    socket.on("data", (chunk) => (answer += chunk.toString()));
-    socket.on("close", () => resolve(answer));
-    socket.on("error", reject);
-    socket.write(`${[...lines, "Host: localhost", "", ""].join("\r\n")}${body}`);
-  });
-}
 
 describe("webhook requests", () => {
   it("are not served while hooks.enabled is not true", async (t) => {
@@ -141,13 +129,17 @@ describe("webhook requests", () => {
 
   it("413 is delivered, and only the limit is read", async (t) => {
     const { gateway } = await webhookGateway(t, { hooks: { maxBodyBytes: 1_000 } });
-    const head = ["POST /hooks/note HTTP/1.1", `Authorization: Bearer ${TOKEN}`];
-    const announced = await raw(gateway.port, [...head, "Content-Length: 100000000"], "{");
-    assert.match(announced, /^HTTP\/1\.1 413 /);
-    assert.match(announced, /\{"ok":false,"error":"payload too large"\}$/);
+    const send = (headers: Record<string, string>, body: string) =>
+      exchange(gateway.port, {
+        method: "POST",
+        target: "/hooks/note",
+        headers: { Authorization: `Bearer ${TOKEN}`, ...headers },
+        body,
+      });
+    const announced = await send({ "Content-Length": "100000000" }, "{");
+    assert.deepEqual([announced.status, announced.body], [413, '{"ok":false,"error":"payload too large"}']);
     const chunk = `${(2_000).toString(16)}\r\n${"x".repeat(2_000)}\r\n`;
-    const chunked = await raw(gateway.port, [...head, "Transfer-Encoding: chunked"], chunk);
-    assert.match(chunked, /^HTTP\/1\.1 413 /);
+    assert.equal((await send({ "Transfer-Encoding": "chunked" }, chunk)).status, 413);
   });
 
   it("413 stops a sender that never ends", async (t) => {
@@ -319,14 +311,9 @@ describe("webhook requests", () => {
       "/hooks\\note",
     ];
     for (const path of paths) {
-      const lines = [
-        `POST ${path} HTTP/1.1`,
-        `Authorization: Bearer ${TOKEN}`,
-        "Content-Length: 12",
-        "Connection: close",
-      ];
-      const answer = await raw(gateway.port, lines, '{"text":"x"}');
-      assert.match(answer, /^HTTP\/1\.1 (400|404) /, path);
+      const headers = { Authorization: `Bearer ${TOKEN}`, "Content-Length": "12" };
+      const { status } = await exchange(gateway.port, { method: "POST", target: path, headers, body: '{"text":"x"}' });
+      assert.ok([400, 404].includes(status), `${path}: ${status}`);
     }
     assert.equal(notes.length, 0);
   });

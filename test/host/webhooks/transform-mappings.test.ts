@@ -20,12 +20,12 @@ async function withFiles(
   options: WebhookGatewayOptions = {},
 ) {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-transforms-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
   const directory = join(stateDir, "hooks", "transforms");
   await mkdir(directory, { recursive: true });
   const write = (name: string, text: string) => writeFile(join(directory, name), text);
   for (const [name, text] of Object.entries(files)) await write(name, text);
   const gateway = await webhookGateway(t, { ...options, stateDir, hooks: { ...options.hooks, mappings } });
+  t.after(() => rm(stateDir, { recursive: true, force: true })); // after the gateway was stopped
   return { ...gateway, write };
 }
 
@@ -37,15 +37,12 @@ const SHAPES = `
       case "zero": return 0;
       case "throw": throw new Error("a secret of the file");
       case "list": return [1];
-      case "text": return "no";
       case "switch": return { kind: "note", text: "now a note", wakeMode: "later" };
       case "half": return { kind: "note" };
       case "unheard": return { kind: "unheard" };
-      case "proto": return { kind: "__proto__" };
       case "types": return { message: "kept types", deliver: "no", name: 5, agentId: null, unknown: 1 };
       case "bare": return { message: payload.text, allowUnsafeExternalContent: true };
       case "key": return { message: "x", sessionKey: payload.key };
-      case "seen": return { message: JSON.stringify({ headers, path, search: url.search }) };
       default: return { message: "made " + payload.text };
     }
   };
@@ -82,17 +79,6 @@ describe("a mapping with a transform", () => {
     assert.equal((await read(response)).error, "text required");
   });
 
-  it("answers 500 with a fixed message for a fault of the transform, and 501 for an unknown action", async (t) => {
-    const { post, tasks } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING]);
-    for (const fault of ["throw", "list", "text"]) {
-      const response = await post("m", { do: fault });
-      assert.equal(response.status, 500, fault);
-      assert.deepEqual(await response.json(), { ok: false, error: "hook mapping failed" });
-    }
-    for (const kind of ["unheard", "proto"]) assert.equal((await post("m", { do: kind })).status, 501, kind);
-    assert.equal(tasks.length, 0);
-  });
-
   it("logs the error of a transform once, with the place in its file and without the gateway's stack", async (t) => {
     const config = { logging: { file: "own.log", consoleLevel: "silent" } };
     const gateway = { logLevel: undefined };
@@ -120,17 +106,6 @@ describe("a mapping with a transform", () => {
     assert.equal(tasks.at(-1)?.wrapped, true);
     await ended((await read(await post("m", { do: "bare", text: "unmarked" }))).runId);
     assert.equal(tasks.at(-1)?.params["message"], "unmarked");
-  });
-
-  it("passes the request without its credentials", async (t) => {
-    const { post, tasks, ended } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING]);
-    const sent = { "x-event": "push", "x-svc-token": TOKEN, cookie: "a=b" };
-    await ended((await read(await post("m?a=1", { do: "seen" }, sent))).runId);
-    const message = String(tasks.at(-1)?.params["message"]);
-    assert.match(message, /"x-event":"push"/);
-    assert.match(message, /"path":"m","search":"\?a=1"/);
-    assert.ok(!message.includes(TOKEN));
-    assert.doesNotMatch(message, /cookie|authorization/);
   });
 
   it("is refused with the path that its schema does not accept", async (t) => {
