@@ -3,6 +3,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { createFakeClock } from "@svc/sdk/testing";
+import { Access } from "../../../host/auth/access.ts";
+import type { AuthSettings } from "../../../host/auth/settings.ts";
 import { keepToken, readKeptToken, sameSecret } from "../../../host/auth/secret.ts";
 
 function credentials(t: TestContext): string {
@@ -27,6 +30,20 @@ describe("comparing secrets", () => {
     it(`${JSON.stringify(given)} ${verb} ${JSON.stringify(expected)}`, () =>
       assert.equal(sameSecret(given, expected), same));
   }
+});
+
+describe("a weak secret", () => {
+  const warned = (settings: AuthSettings) => new Access(settings, {}, 18_789, createFakeClock()).warnings();
+
+  it("is a warning that names the way to a strong one in its mode", () => {
+    assert.match(
+      warned({ mode: "token", token: "abc" }).join(),
+      /fewer than 16.*Next: svc config unset gateway\.auth\.token/,
+    );
+    const [password] = warned({ mode: "password", password: "hunter2" });
+    assert.match(String(password), /fewer than 12.*Next: svc config set --string gateway\.auth\.password "\$\(openssl/);
+    assert.deepEqual(warned({ mode: "token", token: "abcdef0123456789" }), []);
+  });
 });
 
 describe("the gateway's own token", () => {

@@ -37,6 +37,7 @@ const SHAPES = `
       case "zero": return 0;
       case "throw": throw new Error("a secret of the file");
       case "list": return [1];
+      case "proto": return { kind: "__proto__" };
       case "switch": return { kind: "note", text: "now a note", wakeMode: "later" };
       case "half": return { kind: "note" };
       case "unheard": return { kind: "unheard" };
@@ -85,6 +86,7 @@ describe("a mapping with a transform", () => {
     const files = { "shapes.js": SHAPES };
     const { post, stateDir } = await withFiles(t, files, [MAPPING], { config, gateway });
     for (const fault of ["throw", "list"]) assert.equal((await post("m", { do: fault })).status, 500);
+    assert.equal((await post("m", { do: "proto" })).status, 501, "an action with the name of an inherited property");
     const lines = (await readFile(join(stateDir, "own.log"), "utf8"))
       .split("\n")
       .filter((line) => /"level":50/.test(line));

@@ -115,6 +115,18 @@ describe("lines of a person", () => {
     assert.match(text, /you: hi/);
   });
 
+  it("go to the gateway when they are its commands", async () => {
+    const { conversation, terminal, input, says, messages, notes } = open();
+    const done = converse(conversation, terminal, { interactive: true });
+    input.write("/trust\n");
+    await settled();
+    says("r1", "final", "trusted");
+    await settled();
+    input.end("/quit\n");
+    assert.equal(await done, 0);
+    assert.deepEqual([messages(), notes], [["/trust"], []]);
+  });
+
   it("end with 1 and the next step when the connection is lost", async () => {
     const { conversation, terminal, breaks, notes } = open();
     const done = converse(conversation, terminal, { interactive: true });

@@ -81,6 +81,12 @@ describe("svc docs", () => {
     assert.match((await home(t).svc(["docs", "sesions.list"])).stderr, /did you mean sessions\.list\?/);
   });
 
+  it("says of every configuration key what it means, and of no single value that it is a group", () => {
+    const rows = readFileSync(join(root, "sdk/reference/config.md"), "utf8").split("\n").slice(6);
+    const bare = rows.filter((row) => row.includes("| A group of keys. |") && !row.includes("| object |"));
+    assert.deepEqual(bare, []);
+  });
+
   it("fits a written key to the page of its pattern", () => {
     const rows: [page: string, written: string, fits: boolean][] = [
       ["hooks.mappings[].match.path", "hooks.mappings[3].match.path", true],

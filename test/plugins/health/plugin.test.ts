@@ -24,6 +24,7 @@ async function setUp(sessions?: object) {
   const events: [name: string, payload: unknown][] = [];
   /** Events without a receiver, which only raise the version. */
   const raised: string[] = [];
+  const timers: number[] = [];
   const served: Record<string, (call: unknown) => unknown> = {};
   const gateway = {
     clock: { now: () => 1, elapsed: () => 1, setTimeout: () => () => undefined },
@@ -42,14 +43,16 @@ async function setUp(sessions?: object) {
         connections?.length === 0 ? raised.push(name) : events.push([name, payload]),
     serve: (_contract: unknown, handlers: typeof served) => Object.assign(served, handlers),
     hooks: new Proxy({}, { get: (_target, hook: string) => ({ tap: (tap: Tap) => (taps[hook] = tap) }) }),
-    every: () => undefined,
+    every: (ms: number) => timers.push(ms),
     start: () => undefined,
   };
   await healthPlugin.setup(gateway as unknown as PluginGateway<never, never>); // only the parts that health uses
-  return { taps, events, raised, served };
+  return { taps, events, raised, timers, served };
 }
 
 describe("the health plugin", () => {
+  it("refreshes every minute", async () => assert.deepEqual((await setUp()).timers, [60_000]));
+
   it("adds presence and health to hello, and leaves the rest unchanged", async () => {
     const { taps } = await setUp();
     const snapshot = taps["hello"]?.({ uptimeMs: 1 }) as { presence: { host: string; mode: string }[] };

@@ -192,6 +192,8 @@ describe("the current policy", () => {
     let allowed: ReturnType<ModelPolicy["allowed"]>;
     const { desk, handlers, call } = setup(section, { allowed: () => allowed });
     assert.equal(desk.list().length, 2);
+    allowed = new Map();
+    assert.equal(desk.list().length, 2, "an empty policy restricts nothing");
     allowed = new Map([["acme/n", { alias: "Fast" }]]);
     assert.deepEqual(
       (await handlers.list({ ...call, params: {} })).models.map(({ id }) => id),
