@@ -117,7 +117,7 @@ it("every hook of the catalogue says when it runs, what a return means and what 
   }
 });
 
-it("every error of the catalogue has a status and a sentence", () => {
+it("every error of the catalogue has a status and a sentence [W2.24]", () => {
   for (const [code, { http, meaning }] of Object.entries(ERRORS)) {
     assert.ok(http >= 400 && http < 600, code);
     assert.match(meaning, /\.( \(choice\))?$/, code);

@@ -96,7 +96,7 @@ describe("the first frame", () => {
     '{"type":"req","id":"c1","method":["connect"]}',
   ];
 
-  it("of any other method is refused, and none of it runs", async (t) => {
+  it("of any other method is refused, and none of it runs [W3.2]", async (t) => {
     const { gateway } = await testGateway(t);
     for (const frame of notConnect) {
       const socket = await openRaw(gateway.url);

@@ -114,7 +114,7 @@ const changes: [how: string, change: (running: Running, auth: object) => Promise
 
 for (const [how, change] of changes) {
   describe(`a token that is changed ${how}`, limited, () => {
-    it("closes the sockets of the old one with 1008 within a second of being known, and the new one works", async (t) => {
+    it("closes the sockets of the old one with 1008 within a second of being known, and the new one works [W13.8]", async (t) => {
       const running = await start(t);
       const { url } = running;
       const sockets = await Promise.all([connectRaw(url, "first"), connectRaw(url, "first")]);
@@ -290,7 +290,7 @@ describe("other changes", limited, () => {
 });
 
 describe("a device that is revoked", limited, () => {
-  it("is closed with the given reason, the others stay, and it may be approved again", async (t) => {
+  it("is closed with the given reason, the others stay, and it may be approved again [W13.8]", async (t) => {
     const { url, scene } = await start(t);
     const [one, two] = [await connectRaw(url, "device-1"), await connectRaw(url, "device-2")];
     void scene.credentials?.revoke("device:device-1", "this device was removed");

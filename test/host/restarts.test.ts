@@ -161,7 +161,7 @@ describe("a restart that is due", () => {
     assert.equal(made.clock.pending, 0);
   });
 
-  it("waits 30000 ms at most", async () => {
+  it("waits 30000 ms at most [W12.12]", async () => {
     const made = scene();
     made.busy = true;
     made.restarts.schedule({ reason: "x", delayMs: 0 });

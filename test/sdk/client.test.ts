@@ -49,7 +49,7 @@ const reply = (socket: WebSocket, id: string, payload: unknown) => send(socket, 
 const refuse = (socket: WebSocket, id: string, error: object) => send(socket, { type: "res", id, ok: false, error });
 
 describe("connect", () => {
-  it("sends what protocol 3 asks for, after the challenge", async (t) => {
+  it("sends what protocol 3 asks for, after the challenge [W3.4]", async (t) => {
     let seen: Request | undefined;
     const { open } = await serve(t, (_, request) => void (seen = request));
     await open({ token: "t", scopes: ["operator.read"], caps: ["tool-events"] });
@@ -82,7 +82,7 @@ describe("connect", () => {
     });
   });
 
-  it("gives up on a gateway that never answers", async (t) => {
+  it("gives up on a gateway that never answers [W3.4]", async (t) => {
     const { open } = await serve(t, () => true);
     await assert.rejects(open({ connectTimeoutMs: 50 }), { code: "UNAVAILABLE", message: /no hello from/ });
   });
@@ -136,7 +136,7 @@ describe("calls", () => {
 });
 
 describe("events", () => {
-  it("reach their listeners, and a hole in the numbers is told once", async (t) => {
+  it("reach their listeners, and a hole in the numbers is told once [W12.5]", async (t) => {
     const { open, sockets } = await serve(t);
     const client = await open();
     const seen: number[] = [];
@@ -158,7 +158,7 @@ describe("events", () => {
 });
 
 describe("reconnecting", () => {
-  it("waits with back-off and jitter, tells both, and calls work again", async (t) => {
+  it("waits with back-off and jitter, tells both, and calls work again [W3.6]", async (t) => {
     const { open, sockets } = await serve(t, (socket, { id, method }) => {
       if (method === "ping") reply(socket, id, sockets.length);
     });

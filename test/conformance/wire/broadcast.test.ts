@@ -8,7 +8,7 @@ import { ask, shared, start, withProof } from "./scene.ts";
 const limited = { timeout: 120_000 };
 
 describe("seq", limited, () => {
-  it("starts at 1, counts the events that everyone gets, and is the same for all", async (t) => {
+  it("starts at 1, counts the events that everyone gets, and is the same for all [W12.1 W12.3]", async (t) => {
     const { join } = await start(t);
     const [one, two] = [await join({ scopes: ["operator.admin"] }), await join({ scopes: [] })];
     for (let turn = 0; turn < 3; turn++) await ask(one, "wire.tell");
@@ -24,7 +24,7 @@ describe("seq", limited, () => {
     assert.ok(!two.frames.some(({ event }) => event === "wire.guarded"), "a guarded event needs its scope");
   });
 
-  it("nodes receive unguarded events, numbered, and no guarded ones", async (t) => {
+  it("nodes receive unguarded events, numbered, and no guarded ones [W12.7]", async (t) => {
     const { join, open } = await start(t);
     const node = await open();
     const claim = { role: "node", scopes: ["operator.approvals"], auth: { deviceToken: "issued" } };
@@ -41,7 +41,7 @@ describe("seq", limited, () => {
 });
 
 describe("tick", limited, () => {
-  it("is sent every 15 s as {ts}, numbered, without stateVersion", async (t) => {
+  it("is sent every 15 s as {ts}, numbered, without stateVersion [W2.5 W12.10]", async (t) => {
     const clock = createFakeClock();
     const { join } = await start(t, {}, { clock });
     const socket = await join();
@@ -56,7 +56,7 @@ describe("tick", limited, () => {
 });
 
 describe("stateVersion", limited, () => {
-  it("is set on presence and health, and on no other event", async (t) => {
+  it("is set on presence and health, and on no other event [W12.9]", async (t) => {
     const { gateway } = await testGateway(t);
     const ui = { client: { id: "gateway-client", version: "1", platform: "linux", mode: "ui" } };
     const socket = await connectRaw(gateway.url, gateway.auth.token, ui);
@@ -71,11 +71,11 @@ describe("stateVersion", limited, () => {
 describe("stopping", limited, () => {
   const soon = { restartExpectedMs: 1_500 };
   const stops: [how: string, stop: unknown[], payload: object][] = [
-    ["a stop", [], { reason: "gateway stopping", restartExpectedMs: null }],
-    ["a restart", ["gateway restarting", soon], { reason: "gateway restarting", ...soon }],
+    ["a stop [W12.11]", [], { reason: "gateway stopping", restartExpectedMs: null }],
+    ["a restart [W12.11]", ["gateway restarting", soon], { reason: "gateway restarting", ...soon }],
   ];
   for (const [how, args, payload] of stops) {
-    it(`by ${how} is announced, then closes every connection with 1012 service restart`, async (t) => {
+    it(`by ${how} is announced, then closes every connection with 1012 service restart [W12.11 W13.7]`, async (t) => {
       const { join, open, gateway } = await start(t);
       const [accepted, stranger] = [await join(), await open()];
       const stop = gateway.stop.bind(gateway) as (...given: unknown[]) => Promise<void>;
@@ -92,7 +92,7 @@ describe("stopping", limited, () => {
 describe("closes", limited, () => {
   const scene = shared();
 
-  it("the flood guard closes with 1008 repeated unauthorized calls", async () => {
+  it("the flood guard closes with 1008 repeated unauthorized calls [W13.5]", async () => {
     const socket = await scene().open();
     const claim = { role: "node", scopes: [], auth: { deviceToken: "issued" } };
     socket.send(connectFrame(undefined, withProof(socket, claim)));

@@ -10,28 +10,28 @@ const panel = { id: "svc-control-ui", version: "1", platform: "web", mode: "webc
 describe("the order of checks in connect", { timeout: 120_000 }, () => {
   const scene = shared({ gateway: { auth: { rateLimit: { maxAttempts: 1_000 } } } });
 
-  it("0 JSON: no answer, 1000 without a reason", async () => {
+  it("0 JSON: no answer, 1000 without a reason [W13.1 W5.1]", async () => {
     const socket = await scene().open();
     socket.send("{");
     assert.deepEqual(await socket.closed, { code: 1000, reason: "" });
     assert.equal(socket.frames.length, 1);
   });
 
-  it("1 the frame, before the method: no answer", async () => {
+  it("1 the frame, before the method: no answer [W5.2]", async () => {
     const socket = await scene().open();
     socket.send({ type: "req", id: "c1", method: "health", extra: 1 });
     assert.deepEqual(await socket.closed, { code: 1008, reason: "invalid request frame" });
     assert.equal(socket.frames.length, 1);
   });
 
-  it("2 the method, before the params", async () => {
+  it("2 the method, before the params [W3.2 W5.3]", async () => {
     const { answer, close } = await scene().attempt({ novelty: 1 }, {}, { method: "health" });
     assert.match(String(answer?.error?.message), /^invalid handshake: /);
     assert.deepEqual([answer?.error?.code, close?.code], ["INVALID_REQUEST", 1008]);
     assert.equal(close?.reason, answer?.error?.message);
   });
 
-  it("4 the version, before the schema by decision", async () => {
+  it("4 the version, before the schema by decision [W13.2 W5.5]", async () => {
     for (const [minProtocol, maxProtocol] of [
       [4, 9],
       [1, 2],
@@ -46,38 +46,38 @@ describe("the order of checks in connect", { timeout: 120_000 }, () => {
     }
   });
 
-  it("3 the schema, before the role", async () => {
+  it("3 the schema, before the role [W13.3 W5.4]", async () => {
     const { answer } = await scene().attempt({ novelty: 1, role: "king" });
     assert.match(String(answer?.error?.message), /^invalid connect params: /);
   });
 
-  it("5 the role, before the origin", async () => {
+  it("5 the role, before the origin [W13.3 W4.10 W5.6]", async () => {
     const { answer, close } = await scene().attempt({ role: "king" }, evil);
     assert.deepEqual([answer?.error?.code, answer?.error?.message], ["INVALID_REQUEST", "invalid role"]);
     assert.deepEqual(close, { code: 1008, reason: "invalid role" });
   });
 
-  it("6 the origin, before the credential and the device", async () => {
+  it("6 the origin, before the credential and the device [W5.7 H7.3.4]", async () => {
     const { answer, close } = await scene().attempt({ client: panel, auth: { token: "wrong" } }, evil);
     assert.match(String(answer?.error?.message), /^origin not allowed/);
     assert.deepEqual(facts(answer?.error?.details), { code: "ORIGIN_NOT_ALLOWED" });
     assert.deepEqual([close?.code, close?.reason], [1008, answer?.error?.message]);
   });
 
-  it("8 a device is needed, before a wrong credential is reported", async () => {
+  it("8 a device is needed, before a wrong credential is reported [W5.8]", async () => {
     const headers = { origin: "http://localhost:5173" };
     const { told } = await scene().attempt({ client: panel, auth: { token: "wrong" } }, headers);
     assert.equal(told, "CONTROL_UI_DEVICE_IDENTITY_REQUIRED");
   });
 
-  it("9 the proof, before a wrong credential is reported", async () => {
+  it("9 the proof, before a wrong credential is reported [W5.9]", async () => {
     const socket = await scene().open();
     const proof = withProof(socket, { auth: { token: "wrong" } }, { sent: { nonce: "another" } });
     socket.send(connectFrame(undefined, proof));
     assert.equal((await outcomeOf(socket)).told, "DEVICE_AUTH_NONCE_MISMATCH");
   });
 
-  it("10 the credential, before pairing", async () => {
+  it("10 the credential, before pairing [W5.10]", async () => {
     const socket = await scene().open();
     socket.send(connectFrame(undefined, withProof(socket, { role: "node", scopes: [], auth: { token: "wrong" } })));
     const { answer, close } = await outcomeOf(socket);
@@ -85,7 +85,7 @@ describe("the order of checks in connect", { timeout: 120_000 }, () => {
     assert.equal(close?.code, 1008);
   });
 
-  it("11 pairing, last", async () => {
+  it("11 pairing, last [W13.3 W5.11]", async () => {
     const socket = await scene().open();
     const proof = withProof(socket, { role: "node", scopes: [], auth: { token: String(scene().token) } });
     socket.send(connectFrame(undefined, proof));
@@ -94,7 +94,7 @@ describe("the order of checks in connect", { timeout: 120_000 }, () => {
     assert.deepEqual(close, { code: 1008, reason: "pairing required" });
   });
 
-  it("close reasons are cut to 120 bytes, responses are not, and the response is sent first", async () => {
+  it("close reasons are cut to 120 bytes, responses are not, and the response is sent first [W5.14]", async () => {
     const { answer, close } = await scene().attempt({ ["ü".repeat(200)]: 1 });
     const message = String(answer?.error?.message);
     assert.ok(message.includes("ü".repeat(200)));

@@ -6,7 +6,7 @@ import { fileGateway } from "../file-gateway.ts";
 import { ask } from "./scene.ts";
 
 describe("control-plane writes", { timeout: 120_000 }, () => {
-  it("config.patch and config.apply share 3 per 60 s, including calls refused for their hash", async (t) => {
+  it("config.patch and config.apply share 3 per 60 s, including calls refused for their hash [H9.4 H9.6]", async (t) => {
     const { gateway } = await fileGateway(t);
     const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes: ["operator.admin"] });
     const params = { raw: "{}", baseHash: "stale" };

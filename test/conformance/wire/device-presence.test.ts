@@ -18,24 +18,24 @@ function check(scene: () => Scene, rows: Row[]): void {
     it(row, async () => assert.equal((await scene().attempt(params, headers)).told, outcome));
 }
 
-describe("without a device", limited, () => {
+describe("without a device [W7.41 W7.42 H8.2]", limited, () => {
   check(shared({ gateway: { ...exempt, controlUi } }), [
-    ["control UI, right token: needs one", panel, page, NEEDED],
+    ["control UI, right token: needs one [W9.3]", panel, page, NEEDED],
     ["control UI, wrong token: the missing device is reported first", { ...panel, auth: { token: "x" } }, page, NEEDED],
-    ["operator with the secret, from elsewhere: admitted", {}, remote, "ok"],
-    ["operator with a wrong secret: unauthorized", { auth: { token: "x" } }, remote, "AUTH_TOKEN_MISMATCH"],
-    ["operator with no credential: not paired", { auth: {} }, remote, "DEVICE_IDENTITY_REQUIRED"],
-    ["node with the secret: not paired", { role: "node" }, remote, "DEVICE_IDENTITY_REQUIRED"],
+    ["operator with the secret, from elsewhere: admitted [W9.4]", {}, remote, "ok"],
+    ["operator with a wrong secret: unauthorized [W9.5]", { auth: { token: "x" } }, remote, "AUTH_TOKEN_MISMATCH"],
+    ["operator with no credential: not paired [W9.6]", { auth: {} }, remote, "DEVICE_IDENTITY_REQUIRED"],
+    ["node with the secret: not paired [W9.6]", { role: "node" }, remote, "DEVICE_IDENTITY_REQUIRED"],
   ]);
 });
 
-describe("without a device, device auth disabled", limited, () => {
+describe("without a device, device auth disabled [H1.22]", limited, () => {
   check(shared({ gateway: { ...exempt, controlUi: { ...controlUi, dangerouslyDisableDeviceAuth: true } } }), [
-    ["bypass: control UI with the secret is admitted", panel, page, "ok"],
-    ["bypass: control UI with a wrong secret falls through", { ...panel, auth: { token: "x" } }, page, NEEDED],
+    ["bypass: control UI with the secret is admitted [W9.2 W10.2]", panel, page, "ok"],
+    ["bypass: control UI with a wrong secret falls through [W9.2]", { ...panel, auth: { token: "x" } }, page, NEEDED],
     ["bypass: control UI with no secret falls through", { ...panel, auth: {} }, page, NEEDED],
     [
-      "bypass: a device that is sent is ignored",
+      "bypass: a device that is sent is ignored [W9.2]",
       { ...panel, device: { id: "x", publicKey: "x", signature: "x", signedAt: 1, nonce: "x" } },
       page,
       "ok",
@@ -44,11 +44,11 @@ describe("without a device, device auth disabled", limited, () => {
   ]);
 });
 
-describe("without a device, insecure auth allowed", limited, () => {
+describe("without a device, insecure auth allowed [H1.21]", limited, () => {
   const here = { origin: "https://panel.example" };
   check(shared({ gateway: { ...exempt, controlUi: { ...controlUi, allowInsecureAuth: true } } }), [
-    ["insecure: control UI of this machine with the secret is admitted", panel, here, "ok"],
-    ["insecure: control UI from elsewhere needs one", panel, page, NEEDED],
+    ["insecure: control UI of this machine with the secret is admitted [W9.3]", panel, here, "ok"],
+    ["insecure: control UI from elsewhere needs one [W9.3]", panel, page, NEEDED],
     ["insecure: a wrong secret is unauthorized", { ...panel, auth: { token: "x" } }, here, "AUTH_TOKEN_MISMATCH"],
   ]);
 });
@@ -56,7 +56,7 @@ describe("without a device, insecure auth allowed", limited, () => {
 describe("the error of a client that needs a device", limited, () => {
   const scene = shared({ gateway: { ...exempt, controlUi } });
 
-  it("the control UI: INVALID_REQUEST with secure context in the message, 1008", async () => {
+  it("the control UI: INVALID_REQUEST with secure context in the message, 1008 [W9.3]", async () => {
     const { answer, close } = await scene().attempt(panel, page);
     assert.equal(answer?.error?.code, "INVALID_REQUEST");
     assert.match(answer.error.message, /secure context/);
@@ -64,7 +64,7 @@ describe("the error of a client that needs a device", limited, () => {
     assert.equal(close?.code, 1008);
   });
 
-  it("others: NOT_PAIRED device identity required, 1008", async () => {
+  it("others: NOT_PAIRED device identity required, 1008 [W9.6]", async () => {
     const { answer, close } = await scene().attempt({ auth: {} });
     const { code, message, details } = answer?.error ?? {};
     assert.deepEqual([code, message], ["NOT_PAIRED", "device identity required"]);
@@ -74,14 +74,14 @@ describe("the error of a client that needs a device", limited, () => {
 });
 
 describe("scopes without a device", limited, () => {
-  it("are kept with the secret, from elsewhere too", async (t) => {
+  it("are kept with the secret, from elsewhere too [W9.7]", async (t) => {
     const { join } = await start(t, { gateway: exempt });
     const socket = await join({ scopes: ["operator.admin", "operator.read"] }, remote);
     const { principal } = (await ask(socket, "wire.who")).payload ?? {};
     assert.deepEqual((principal as { scopes: string[] }).scopes, ["operator.admin", "operator.read"]);
   });
 
-  it("control UI by a trusted proxy needs no device, its scopes are kept", async (t) => {
+  it("control UI by a trusted proxy needs no device, its scopes are kept [W9.1 H5.9]", async (t) => {
     const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" } };
     const { open } = await start(t, { gateway: { auth, trustedProxies: ["127.0.0.1"], controlUi } });
     const secret = "proxy-secret-of-this-test";

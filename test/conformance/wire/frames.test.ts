@@ -10,23 +10,28 @@ describe("request frames after connect", limited, () => {
   const scene = shared();
   const good = { type: "req", id: "f1", method: "wire.who" };
   const bad: [why: string, frame: unknown, id: string, says: RegExp][] = [
-    ["an unknown property", { ...good, extra: 1 }, "f1", /unexpected property 'extra'/],
-    ["two errors, both reported", { ...good, extra: 1, method: "" }, "f1", /\/method.*;.*'extra'|'extra'.*;.*\/method/],
-    ["another type", { ...good, type: "request" }, "f1", /\/type/],
+    ["an unknown property [W2.1]", { ...good, extra: 1 }, "f1", /unexpected property 'extra'/],
+    [
+      "two errors, both reported [W2.2]",
+      { ...good, extra: 1, method: "" },
+      "f1",
+      /\/method.*;.*'extra'|'extra'.*;.*\/method/,
+    ],
+    ["another type [W2.3]", { ...good, type: "request" }, "f1", /\/type/],
     ["no type", { id: "f1", method: "wire.who" }, "f1", /type/],
-    ["no id", { type: "req", method: "wire.who" }, "invalid", /id/],
-    ["an empty id", { ...good, id: "" }, "invalid", /\/id/],
-    ["a number as id, which is not converted to text", { ...good, id: 7 }, "invalid", /\/id/],
-    ["no method", { type: "req", id: "f1" }, "f1", /method/],
-    ["an empty method", { ...good, method: "" }, "f1", /\/method/],
+    ["no id [W2.3]", { type: "req", method: "wire.who" }, "invalid", /id/],
+    ["an empty id [W2.3]", { ...good, id: "" }, "invalid", /\/id/],
+    ["a number as id, which is not converted to text [W2.2]", { ...good, id: 7 }, "invalid", /\/id/],
+    ["no method [W2.3]", { type: "req", id: "f1" }, "f1", /method/],
+    ["an empty method [W2.3]", { ...good, method: "" }, "f1", /\/method/],
     ["a response", { type: "res", id: "f1", ok: true }, "f1", /\/type/],
     ["an event", { type: "event", event: "tick" }, "invalid", /\/type/],
     ["a list", [good], "invalid", /must be object/],
-    ["null", null, "invalid", /must be object/],
+    ["null [W2.7]", null, "invalid", /must be object/],
     ["a number", 1, "invalid", /must be object/],
   ];
   for (const [why, frame, id, says] of bad) {
-    it(`is refused under its own id or "invalid", and the socket stays open: ${why}`, async () => {
+    it(`is refused under its own id or "invalid", and the socket stays open: ${why} [W2.18]`, async () => {
       const socket = await scene().join();
       socket.send(JSON.stringify(frame));
       const { ok, error } = await socket.next((answer) => answer.id === id);
@@ -37,14 +42,14 @@ describe("request frames after connect", limited, () => {
     });
   }
 
-  it("text that is not JSON gets no response, and the socket stays open", async () => {
+  it("text that is not JSON gets no response, and the socket stays open [W2.17]", async () => {
     const socket = await scene().join();
     for (const text of ["hello", "{", "", "{'a':1}"]) socket.send(text);
     assert.equal((await ask(socket, "wire.who")).ok, true);
     assert.equal(socket.frames.filter(({ type }) => type === "res").length, 2, "connect and this call");
   });
 
-  it("a second connect is refused, and the socket stays open", async () => {
+  it("a second connect is refused, and the socket stays open [W2.19]", async () => {
     const socket = await scene().join();
     socket.send(connectFrame(scene().token, {}, { id: "again" }));
     const { error } = await socket.next(({ id }) => id === "again");
@@ -58,14 +63,14 @@ describe("params", limited, () => {
   const scene = shared();
 
   const empty: [why: string, more: object][] = [
-    ["absent", {}],
+    ["absent [W2.7]", {}],
     ["null", { params: null }],
   ];
   for (const [why, more] of empty)
-    it(`that are ${why} reach the handler as {}`, async () =>
+    it(`that are ${why} reach the handler as {} [W2.7]`, async () =>
       assert.deepEqual((await ask(await scene().join(), "wire.echo", more)).payload, {}));
 
-  it("that are a list or a scalar fail with must be object", async () => {
+  it("that are a list or a scalar fail with must be object [W2.8]", async () => {
     const socket = await scene().join();
     for (const params of [[], [1], 1, "text", true]) {
       const { error } = await ask(socket, "wire.echo", { params });
@@ -74,7 +79,7 @@ describe("params", limited, () => {
     }
   });
 
-  it("violations are joined by a semicolon: unknown keys with their path, others with the validator's message", async () => {
+  it("violations are joined by a semicolon: unknown keys with their path, others with the validator's message [W2.23]", async () => {
     const socket = await scene().join();
     const { error } = await ask(socket, "wire.echo", { params: { text: 1, more: 2, most: 3 } });
     const unknown = ["more", "most"].map((key) => `at root: unexpected property '${key}'`);
@@ -88,7 +93,7 @@ describe("params", limited, () => {
 describe("responses", limited, () => {
   const scene = shared();
 
-  it("payload may be any JSON", async () => {
+  it("payload may be any JSON [W2.9]", async () => {
     const socket = await scene().join();
     for (const value of [[1, "two"], null, 0, "", false, "text", { a: null }]) {
       const { ok, payload } = await ask(socket, "wire.give", { params: { value } });
@@ -96,7 +101,7 @@ describe("responses", limited, () => {
     }
   });
 
-  it("undefined keys are omitted, never null", async () => {
+  it("undefined keys are omitted, never null [W2.4 W2.16]", async () => {
     const socket = await scene().join();
     const answer = await ask(socket, "wire.give", { params: {} });
     assert.deepEqual(Object.keys(answer).toSorted(), ["id", "ok", "type"]);
@@ -105,7 +110,7 @@ describe("responses", limited, () => {
     assert.deepEqual(Object.keys(refused.error ?? {}).toSorted(), ["code", "details", "message"]);
   });
 
-  it("events caused by a request are written before its response", async () => {
+  it("events caused by a request are written before its response [W2.15]", async () => {
     const socket = await scene().join();
     const { id } = await ask(socket, "wire.tell");
     const order = socket.frames.flatMap(({ event, id: of }) =>
@@ -114,7 +119,7 @@ describe("responses", limited, () => {
     assert.deepEqual(order, ["event", "event", "res"]);
   });
 
-  it("a handler that throws is INTERNAL with a correlation id, and leaks nothing of the error", async () => {
+  it("a handler that throws is INTERNAL with a correlation id, and leaks nothing of the error [W2.22]", async () => {
     const socket = await scene().join();
     const { error } = await ask(socket, "wire.fail");
     assert.equal(error?.code, "INTERNAL");
@@ -127,12 +132,12 @@ describe("responses", limited, () => {
 describe("unknown methods", limited, () => {
   const scene = shared();
   const callers: [who: string, scopes: string[]][] = [
-    ["with admin", ["operator.admin"]],
-    ["without admin", ["operator.read"]],
-    ["without any scope", []],
+    ["with admin [W2.20]", ["operator.admin"]],
+    ["without admin [W2.21]", ["operator.read"]],
+    ["without any scope [W2.21]", []],
   ];
   for (const [who, scopes] of callers)
-    it(`are reported as such to a caller ${who}`, async () => {
+    it(`are reported as such to a caller ${who} [W2.20]`, async () => {
       const { error } = await ask(await scene().join({ scopes }), "no.such");
       assert.deepEqual([error?.code, error?.message], ["INVALID_REQUEST", "unknown method: no.such"]);
     });

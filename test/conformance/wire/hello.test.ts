@@ -12,14 +12,14 @@ describe("hello-ok", limited, () => {
   const scene = shared();
   const greet = async (params: object = {}) => helloOf(await scene().join(params));
 
-  it("has its type, protocol 3, and only the keys of the table", async () => {
+  it("has its type, protocol 3, and only the keys of the table [W11.1]", async () => {
     const hello = await greet();
     assert.deepEqual([hello["type"], hello["protocol"]], ["hello-ok", 3]);
     const keys = ["auth", "features", "policy", "protocol", "server", "snapshot", "type"];
     assert.deepEqual(Object.keys(hello).toSorted(), keys);
   });
 
-  it("server has a version and the connection's uuid, and nothing else", async () => {
+  it("server has a version and the connection's uuid, and nothing else [W11.2]", async () => {
     const socket = await scene().join();
     const server = helloOf(socket)["server"] as Record<string, string>;
     assert.deepEqual(Object.keys(server).toSorted(), ["connId", "version"]);
@@ -28,17 +28,17 @@ describe("hello-ok", limited, () => {
     assert.equal((await ask(socket, "wire.who")).payload?.["id"], server["connId"]);
   });
 
-  it("policy is 25 MiB, 50 MiB and the decided tick of 15 s", async () => {
+  it("policy is 25 MiB, 50 MiB and the decided tick of 15 s [W1.8 W11.7 H8.7]", async () => {
     const policy = { maxPayload: 26_214_400, maxBufferedBytes: 52_428_800, tickIntervalMs: 15_000 };
     assert.deepEqual((await greet())["policy"], policy);
   });
 
-  it("auth gives an operator without a device its role and scopes, and never a token", async () => {
+  it("auth gives an operator without a device its role and scopes, and never a token [W11.6]", async () => {
     const { role, scopes, ...others } = (await greet())["auth"] as Record<string, unknown>;
     assert.deepEqual([role, Array.isArray(scopes), others], ["operator", true, {}]);
   });
 
-  it("auth gives a device its token, role, scopes and time of issue", async () => {
+  it("auth gives a device its token, role, scopes and time of issue [W11.6 W5.12]", async () => {
     const socket = await scene().open();
     const auth = { token: String(scene().token) };
     socket.send(connectFrame(undefined, withProof(socket, { auth, scopes: ["operator.read"] })));
@@ -47,21 +47,21 @@ describe("hello-ok", limited, () => {
     assert.deepEqual(helloOf(socket)["auth"], issued);
   });
 
-  it("features list methods and events by name, without connect", async () => {
+  it("features list methods and events by name, without connect [W11.3 W11.4]", async () => {
     const { methods, events } = (await greet())["features"] as Record<string, string[]>;
     assert.ok(methods?.includes("wire.echo") && !methods.includes("connect"));
     assert.ok(["connect.challenge", "tick", "shutdown", "wire.told"].every((name) => events?.includes(name)));
     assert.equal(new Set(events).size, events?.length);
   });
 
-  it("state versions both start at 1; uptime is whole milliseconds, authMode the mode", async () => {
+  it("state versions both start at 1; uptime is whole milliseconds, authMode the mode [W11.10 W11.11]", async () => {
     const snapshot = (await greet())["snapshot"] as Record<string, unknown>;
     assert.deepEqual(snapshot["stateVersion"], { presence: 1, health: 1 });
     assert.ok(Number.isInteger(snapshot["uptimeMs"]) && Number(snapshot["uptimeMs"]) > 0);
     assert.equal(snapshot["authMode"], "token");
   });
 
-  it("paths are sent to admins only, by choice", async () => {
+  it("paths are sent to admins only, by choice [W11.12]", async () => {
     for (const scopes of [["operator.admin"], ["operator.read", "operator.write"], []]) {
       const { configPath, stateDir } = (await greet({ scopes }))["snapshot"] as Record<string, unknown>;
       const type = scopes[0] === "operator.admin" ? "string" : "undefined";
@@ -71,7 +71,7 @@ describe("hello-ok", limited, () => {
 });
 
 describe("hello-ok of the full bundle", limited, () => {
-  it("has every key of the snapshot", async (t) => {
+  it("has every key of the snapshot [W11.9 W11.13]", async (t) => {
     const { gateway } = await testGateway(t);
     const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes: ["operator.admin"] });
     const snapshot = helloOf(socket)["snapshot"] as Record<string, unknown>;
@@ -92,7 +92,7 @@ describe("hello-ok of the full bundle", limited, () => {
     }
   });
 
-  it("a connect is followed by a health event and no presence event, its close by a presence event", async (t) => {
+  it("a connect is followed by a health event and no presence event, its close by a presence event [W11.16 W11.20]", async (t) => {
     const { gateway } = await testGateway(t);
     const ui = { client: { id: "gateway-client", version: "1", platform: "linux", mode: "ui" } };
     const first = await connectRaw(gateway.url, gateway.auth.token, ui);
@@ -104,7 +104,7 @@ describe("hello-ok of the full bundle", limited, () => {
     assert.deepEqual(Object.keys(stateVersion as object).toSorted(), ["health", "presence"]);
   });
 
-  it("a connect increases the version of presence, except for untracked clients", async (t) => {
+  it("a connect increases the version of presence, except for untracked clients [W11.17]", async (t) => {
     const { gateway } = await testGateway(t);
     const versionBeside = async (mode: string) => {
       const client = { id: "gateway-client", version: "1", platform: "linux", mode };

@@ -28,17 +28,17 @@ describe("the credential over HTTP", limited, () => {
   const scene = shared();
   const rows: [header: string, headers: (token: string) => Record<string, string>, status: number][] = [
     ["Bearer", (token) => ({ Authorization: `Bearer ${token}` }), 200],
-    ["the scheme in any case", (token) => ({ Authorization: `bEARER ${token}` }), 200],
+    ["the scheme in any case [H4.4]", (token) => ({ Authorization: `bEARER ${token}` }), 200],
     ["blanks around it", (token) => ({ Authorization: `Bearer   ${token}  ` }), 200],
     ["none", () => ({}), 401],
     ["a wrong one", () => ({ Authorization: "Bearer wrong" }), 401],
-    ["another scheme", (token) => ({ Authorization: `Basic ${token}` }), 401],
+    ["another scheme [H4.4]", (token) => ({ Authorization: `Basic ${token}` }), 401],
     ["the bare token", (token) => ({ Authorization: token }), 401],
-    ["X-API-Key", (token) => ({ "X-API-Key": token }), 401],
-    ["a cookie", (token) => ({ Cookie: `token=${token}` }), 401],
+    ["X-API-Key [H4.4]", (token) => ({ "X-API-Key": token }), 401],
+    ["a cookie [H4.4]", (token) => ({ Cookie: `token=${token}` }), 401],
   ];
   for (const [header, headers, status] of rows) {
-    it(`by ${header} is answered with ${status}`, async () => {
+    it(`by ${header} is answered with ${status} [H4.11]`, async () => {
       const answer = await ask(scene(), { headers: headers(String(scene().token)) });
       assert.equal(answer.status, status);
       if (status === 200) return;
@@ -48,7 +48,7 @@ describe("the credential over HTTP", limited, () => {
     });
   }
 
-  it("in the query does not count", async () => {
+  it("in the query does not count [H4.4]", async () => {
     assert.equal((await ask(scene(), { target: `${target}?token=${scene().token}` })).status, 401);
   });
 });
@@ -57,7 +57,7 @@ describe("responses over HTTP", limited, () => {
   const scene = shared();
   const bearer = () => ({ Authorization: `Bearer ${scene().token}` });
 
-  it("a wrong method is 405 with Allow, before the credential", async () => {
+  it("a wrong method is 405 with Allow, before the credential [H4.13]", async () => {
     for (const method of ["GET", "PUT", "OPTIONS"]) {
       const { status, headers, body } = await ask(scene(), { method });
       assert.deepEqual([status, headers["allow"], body], [405, "POST", "Method Not Allowed"]);
@@ -65,18 +65,18 @@ describe("responses over HTTP", limited, () => {
     }
   });
 
-  it("a body too large is a real 413, and the connection is closed", async () => {
+  it("a body too large is a real 413, and the connection is closed [H4.14]", async () => {
     const headers = { ...bearer(), Connection: "keep-alive" };
     const { status, body, closed } = await ask(scene(), { headers, body: "x".repeat(1_025) });
     assert.deepEqual([status, closed, typeOf(body)], [413, true, "invalid_request_error"]);
   });
 
-  it("invalid JSON is 400 invalid_request_error", async () => {
+  it("invalid JSON is 400 invalid_request_error [H4.16]", async () => {
     const { status, body } = await ask(scene(), { headers: bearer(), body: "{" });
     assert.deepEqual([status, typeOf(body)], [400, "invalid_request_error"]);
   });
 
-  it("an empty body is {}, and no content type is required", async () => {
+  it("an empty body is {}, and no content type is required [H4.17]", async () => {
     assert.equal((await ask(scene(), { headers: bearer() })).status, 200);
     const headers = { ...bearer(), "Content-Type": "text/x-odd" };
     assert.equal((await ask(scene(), { headers, body: "{}" })).status, 200);
@@ -90,7 +90,7 @@ describe("responses over HTTP", limited, () => {
     ["the liveness response", { target: "/healthz", method: "GET" }],
   ];
   for (const [what, request] of everywhere) {
-    it(`nosniff and no-referrer are set on ${what}, and no CORS header`, async () => {
+    it(`nosniff and no-referrer are set on ${what}, and no CORS header [H4.18]`, async () => {
       const headers = request.headers ? bearer() : { Origin: "https://page.example" };
       const answer = await ask(scene(), { ...request, headers });
       assert.equal(answer.headers["x-content-type-options"], "nosniff");
@@ -106,7 +106,7 @@ describe("responses over HTTP", limited, () => {
     ["/readyz?probe=1", '{"ok":true,"status":"ready"}'],
   ];
   for (const [target, expected] of probes) {
-    it(`the liveness and readiness probe ${target}: for GET and HEAD, not cached, without a credential`, async () => {
+    it(`the liveness and readiness probe ${target}: for GET and HEAD, not cached, without a credential [H10.9 H10.10]`, async () => {
       const { status, body, headers } = await ask(scene(), { target, method: "GET" });
       assert.deepEqual([status, body, headers["cache-control"]], [200, expected, "no-store"]);
       const post = await ask(scene(), { target });
@@ -114,7 +114,7 @@ describe("responses over HTTP", limited, () => {
     });
   }
 
-  it("a websocket upgrade on the path of a route skips the pipeline", async () => {
+  it("a websocket upgrade on the path of a route skips the pipeline [H10.8]", async () => {
     const onRoute = await openRaw(`${scene().url}${target}`);
     onRoute.send(connectFrame(scene().token));
     assert.equal((await outcomeOf(onRoute)).told, "ok");
@@ -122,18 +122,18 @@ describe("responses over HTTP", limited, () => {
 });
 
 describe("modes over HTTP", limited, () => {
-  it("the password as bearer is right in mode password", async (t) => {
+  it("the password as bearer is right in mode password [H4.5]", async (t) => {
     const scene = await start(t, { gateway: { auth: { password: "secret" } } });
     assert.equal((await ask(scene, { headers: { Authorization: "Bearer secret" } })).status, 200);
     assert.equal((await ask(scene, { headers: { Authorization: "Bearer wrong" } })).status, 401);
   });
 
-  it("mode none needs no credential on this machine", async (t) => {
+  it("mode none needs no credential on this machine [H4.7]", async (t) => {
     const scene = await start(t, { gateway: { auth: { mode: "none" } } });
     assert.equal((await ask(scene, {})).status, 200);
   });
 
-  it("mode trusted-proxy ignores the bearer and counts nothing", async (t) => {
+  it("mode trusted-proxy ignores the bearer and counts nothing [H4.6]", async (t) => {
     const auth = {
       mode: "trusted-proxy",
       trustedProxy: { userHeader: "x-user", secret: "proxy-secret-of-this-test" },
@@ -148,7 +148,7 @@ describe("modes over HTTP", limited, () => {
     assert.equal((await ask(scene, { headers: { ...forwarded, "X-User": "ada" } })).status, 200);
   });
 
-  it("wrong credentials lock, missing ones do not, and the lock refuses the right one with 429", async (t) => {
+  it("wrong credentials lock, missing ones do not, and the lock refuses the right one with 429 [H4.8 H4.10 H4.12]", async (t) => {
     const rateLimit = { maxAttempts: 3, exemptLoopback: false, lockoutMs: 7_000 };
     const scene = await start(t, { gateway: { auth: { token: "right", rateLimit } } });
     const wrong = { Authorization: "Bearer wrong" };
@@ -161,7 +161,7 @@ describe("modes over HTTP", limited, () => {
     assert.equal(typeOf(body), "rate_limited");
   });
 
-  it("a success clears earlier failures", async (t) => {
+  it("a success clears earlier failures [H4.10]", async (t) => {
     const rateLimit = { maxAttempts: 2, exemptLoopback: false };
     const scene = await start(t, { gateway: { auth: { token: "right", rateLimit } } });
     const statuses = [];

@@ -13,7 +13,7 @@ const limited = { timeout: 120_000 };
 describe("transport", limited, () => {
   const scene = shared();
 
-  it("binary messages are decoded as UTF-8 and parsed the same way", async () => {
+  it("binary messages are decoded as UTF-8 and parsed the same way [W1.1]", async () => {
     const socket = await scene().open();
     socket.ws.send(Buffer.from(JSON.stringify(connectFrame(scene().token))), { binary: true });
     await socket.next(({ id, ok }) => id === "c1" && ok === true);
@@ -23,21 +23,21 @@ describe("transport", limited, () => {
     assert.deepEqual((await socket.next(({ id }) => id === "b1")).payload, { text });
   });
 
-  it("frames are sent as text", async () => {
+  it("frames are sent as text [W1.1]", async () => {
     const ws = new WebSocket(scene().url);
     const isBinary = await new Promise((resolve) => ws.once("message", (_data, binary) => resolve(binary)));
     assert.equal(isBinary, false);
   });
 
   for (const path of ["/", "/ws", "/any/path/at/all?x=1"]) {
-    it(`any path is upgraded: ${path}`, async () => {
+    it(`any path is upgraded: ${path} [W1.2]`, async () => {
       const socket = await openRaw(`${scene().url}${path}`);
       socket.send(connectFrame(scene().token));
       assert.equal((await socket.next(({ id }) => id === "c1")).ok, true);
     });
   }
 
-  it("no credential is checked on the upgrade: a wrong bearer opens the socket, a right one admits no client", async () => {
+  it("no credential is checked on the upgrade: a wrong bearer opens the socket, a right one admits no client [W1.5 H8.8]", async () => {
     const wrong = await scene().open({ authorization: "Bearer wrong" });
     wrong.send(connectFrame(scene().token));
     assert.equal((await wrong.next(({ id }) => id === "c1")).ok, true);
@@ -46,7 +46,7 @@ describe("transport", limited, () => {
     assert.equal((await right.next(({ id }) => id === "c1")).error?.code, "NOT_PAIRED");
   });
 
-  it("no sub-protocol is required: a client that offers none gets none, one that offers some is accepted", async () => {
+  it("no sub-protocol is required: a client that offers none gets none, one that offers some is accepted [W1.2]", async () => {
     for (const offered of [[], ["svc", "chat"]]) {
       const ws = new WebSocket(scene().url, offered);
       await new Promise((resolve, reject) => ws.once("open", resolve).once("error", reject));
@@ -55,21 +55,21 @@ describe("transport", limited, () => {
     }
   });
 
-  it("an oversize message after connect closes with 1009, no reason and no response", async () => {
+  it("an oversize message after connect closes with 1009, no reason and no response [W1.6 W13.6]", async () => {
     const socket = await scene().join();
     socket.send("x".repeat(MAX_PAYLOAD_BYTES.afterConnect + 1));
     assert.deepEqual(await socket.closed, { code: 1009, reason: "" });
     assert.equal(socket.frames.filter(({ type }) => type === "res").length, 1, "only hello-ok");
   });
 
-  it("an oversize message before connect closes with 1009, no reason and no response", async () => {
+  it("an oversize message before connect closes with 1009, no reason and no response [W1.7 W13.6]", async () => {
     const socket = await scene().open();
     socket.send("x".repeat(MAX_PAYLOAD_BYTES.beforeConnect + 1));
     assert.deepEqual(await socket.closed, { code: 1009, reason: "" });
     assert.equal(socket.frames.length, 1, "only the challenge");
   });
 
-  it("a message just under 25 MiB is accepted", async () => {
+  it("a message just under 25 MiB is accepted [W1.6]", async () => {
     const socket = await scene().join();
     const empty = JSON.stringify({ type: "req", id: "big", method: "wire.echo", params: { text: "" } });
     const text = "x".repeat(MAX_PAYLOAD_BYTES.afterConnect - empty.length);
@@ -81,7 +81,7 @@ describe("transport", limited, () => {
 describe("handshake sequence", limited, () => {
   const scene = shared();
 
-  it("the challenge is sent at once: a uuid v4, the time in ms, no seq", async () => {
+  it("the challenge is sent at once: a uuid v4, the time in ms, no seq [W3.1]", async () => {
     const from = Date.now();
     const { frames } = await scene().open();
     const [challenge] = frames;
@@ -92,7 +92,7 @@ describe("handshake sequence", limited, () => {
     assert.ok(challenge && !("seq" in challenge));
   });
 
-  it("a client that does not wait for the challenge is admitted", async () => {
+  it("a client that does not wait for the challenge is admitted [W3.5]", async () => {
     const ws = new WebSocket(scene().url);
     const answered = new Promise((resolve) =>
       ws.on("message", (data: Buffer) => {
@@ -104,16 +104,16 @@ describe("handshake sequence", limited, () => {
     assert.equal(await answered, true);
   });
 
-  it("the response carries the id of the connect", async () => {
+  it("the response carries the id of the connect [W3.3]", async () => {
     const socket = await scene().open();
     socket.send(connectFrame(scene().token, {}, { id: "an id of the client's own" }));
     const { ok, payload } = await socket.next(({ id }) => id === "an id of the client's own");
     assert.deepEqual([ok, payload?.["type"]], [true, "hello-ok"]);
   });
 
-  it("the deadline is 10000 ms from the open socket", () => assert.equal(HANDSHAKE_TIMEOUT_MS, 10_000));
+  it("the deadline is 10000 ms from the open socket [W3.10 H8.5]", () => assert.equal(HANDSHAKE_TIMEOUT_MS, 10_000));
 
-  it("a client accepted in time is not closed at the handshake deadline", async (t) => {
+  it("a client accepted in time is not closed at the handshake deadline [W3.10]", async (t) => {
     const { join, open } = await start(t, {}, { handshakeTimeoutMs: 1_000 });
     const socket = await join();
     const late = await open();
@@ -123,7 +123,7 @@ describe("handshake sequence", limited, () => {
 });
 
 describe("the SDK client", limited, () => {
-  it("closes with 4000 tick timeout when no tick comes for two intervals", async (t) => {
+  it("closes with 4000 tick timeout when no tick comes for two intervals [W3.7]", async (t) => {
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     t.after(() => server.close());
     const closed = new Promise((resolve) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createDevice, openScene, READ, WRITE } from "../../plugins/devices/scene.ts";
 
-it("a device that reconnects is shown with its new name, client and scopes, and with its first platform", async (t) => {
+it("a device that reconnects is shown with its new name, client and scopes, and with its first platform [W10.8]", async (t) => {
   const scene = await openScene(t);
   const device = createDevice();
   const first = { displayName: "First", id: "cli", mode: "cli", platform: "linux", deviceFamily: "Desk" };

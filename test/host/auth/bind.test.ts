@@ -19,7 +19,7 @@ type Interfaces = Record<string, { address: string }[]>;
 const never = () => assert.fail("the interfaces were read");
 const both = ["127.0.0.1", "::1"];
 
-describe("the addresses a gateway listens on", () => {
+describe("the addresses a gateway listens on [W1.10]", () => {
   const rows: [
     why: string,
     section: GatewaySection,
@@ -35,7 +35,7 @@ describe("the addresses a gateway listens on", () => {
     ["lan behind a proxy", { bind: "lan" }, proxy("10.0.0.1"), ["0.0.0.0"]],
     ["custom", { bind: "custom", customBindHost: "10.0.0.5" }, token, ["10.0.0.5"]],
     ["custom with a loopback address", { bind: "custom", customBindHost: "127.0.0.2" }, none, ["127.0.0.2"]],
-    ["tailnet", { bind: "tailnet" }, token, ["100.101.102.103"], { lo, lan, overlay }],
+    ["tailnet [W1.10 H3.3]", { bind: "tailnet" }, token, ["100.101.102.103"], { lo, lan, overlay }],
     [
       "tailnet: the first of several",
       { bind: "tailnet" },
@@ -50,10 +50,10 @@ describe("the addresses a gateway listens on", () => {
       both,
       { lo, a: [{ address: "100.128.0.1" }, { address: "100.63.0.1" }] },
     ],
-    ["tailnet without one: loopback", { bind: "tailnet" }, none, both, { lo, lan }],
+    ["tailnet without one: loopback [H3.3]", { bind: "tailnet" }, none, both, { lo, lan }],
     ["tailnet without one or loopback: everywhere", { bind: "tailnet" }, token, ["0.0.0.0"], { lan }],
-    ["auto: loopback", { bind: "auto" }, none, both, { lo, lan, overlay }],
-    ["auto without loopback: everywhere", { bind: "auto" }, token, ["0.0.0.0"], { lan }],
+    ["auto: loopback [W1.10 H3.4]", { bind: "auto" }, none, both, { lo, lan, overlay }],
+    ["auto without loopback: everywhere [H3.4]", { bind: "auto" }, token, ["0.0.0.0"], { lan }],
     ["auto without anything: everywhere", { bind: "auto" }, token, ["0.0.0.0"], {}],
     ["loopback with a proxy on it", {}, proxy("127.0.0.1"), both],
     ["loopback with a proxy on IPv6", {}, proxy("::1"), both],
@@ -89,12 +89,22 @@ describe("the addresses a gateway listens on", () => {
     message: RegExp,
     interfaces?: Interfaces,
   ][] = [
-    ["lan without authentication", { bind: "lan" }, none, /bind is "lan".*"none".*set gateway\.auth\.mode to "token"/],
+    [
+      "lan without authentication [H3.6]",
+      { bind: "lan" },
+      none,
+      /bind is "lan".*"none".*set gateway\.auth\.mode to "token"/,
+    ],
     ["another address without authentication", custom("10.0.0.5"), none, /"custom".*"none"/],
     ["every address without authentication", custom("0.0.0.0"), none, /"custom".*"none"/],
     ["tailnet without authentication", { bind: "tailnet" }, none, /"tailnet".*"none"/, { lo, overlay }],
     ["auto without authentication and loopback", { bind: "auto" }, none, /"auto".*"none"/, { lan }],
-    ["lan in mode token without one", { bind: "lan" }, { mode: "token" }, /without a token; set gateway\.auth\.token/],
+    [
+      "lan in mode token without one [H3.6]",
+      { bind: "lan" },
+      { mode: "token" },
+      /without a token; set gateway\.auth\.token/,
+    ],
     ["lan in mode token with a blank one", { bind: "lan" }, { mode: "token", token: " " }, /without a token/],
     [
       "lan with a short token",
@@ -134,7 +144,7 @@ describe("the addresses a gateway listens on", () => {
     ],
     ["custom loopback with the proxy elsewhere", custom("127.0.0.2"), proxy("10.0.0.1"), /listens on loopback/],
     [
-      "a panel that no page may use",
+      "a panel that no page may use [W1.13 H3.7]",
       panel,
       token,
       /list the panel's addresses in gateway\.controlUi\.allowedOrigins/,

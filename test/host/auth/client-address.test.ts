@@ -76,7 +76,7 @@ describe("the canonical spelling of an address", () => {
     return tail === undefined ? left : [...left, ...Array<string>(8 - left.length - right.length).fill("0"), ...right];
   };
 
-  it("is the same for all spellings of an IPv4 address", () => {
+  it("is the same for all spellings of an IPv4 address [H7.1.4]", () => {
     const spelled = record({ address: ipV4(), port: integer({ min: 0, max: 65_535 }) });
     check(
       property(spelled, ({ address, port }) => {
@@ -117,7 +117,7 @@ describe("the canonical spelling of an address", () => {
   });
 });
 
-describe("a list of addresses and networks", () => {
+describe("a list of addresses and networks [H1.13]", () => {
   const rows: [entry: string, address: string, contains: boolean][] = [
     ["10.0.0.1", "10.0.0.1", true],
     ["10.0.0.1", "::ffff:10.0.0.1", true],
@@ -170,7 +170,7 @@ describe("a list of addresses and networks", () => {
     "10.0.0.0/255.0.0.0",
   ];
   for (const entry of malformed) {
-    it(`${JSON.stringify(entry)} matches nothing, and is reported`, () => {
+    it(`${JSON.stringify(entry)} matches nothing, and is reported [H7.1.4]`, () => {
       const set = compileAddresses([entry]);
       assert.deepEqual([set.empty, set.malformed], [true, [entry]]);
       for (const address of ["10.0.0.1", "127.0.0.1", "::1", "::", "0.0.0.0", "", entry])
@@ -216,16 +216,21 @@ describe("the client behind a peer", () => {
       "9.9.9.9",
       false,
     ],
-    ["peer not trusted: real ip ignored", { from: "9.9.9.9", real: "1.1.1.1", fallback: true }, "9.9.9.9", false],
+    [
+      "peer not trusted: real ip ignored [H7.1.1]",
+      { from: "9.9.9.9", real: "1.1.1.1", fallback: true },
+      "9.9.9.9",
+      false,
+    ],
     ["no proxy trusted", { trust: [], forwarded: "1.1.1.1" }, "10.0.0.1", false],
     ["only malformed entries trusted", { trust: ["*"], forwarded: "1.1.1.1" }, "10.0.0.1", false],
     ["peer trusted: its one hop", { forwarded: "1.1.1.1" }, "1.1.1.1", true],
     ["peer trusted in another spelling", { from: "::ffff:a00:1", forwarded: "1.1.1.1" }, "1.1.1.1", true],
     ["peer trusted by its network", { from: "10.0.1.77", forwarded: "1.1.1.1" }, "1.1.1.1", true],
-    ["right to left", { forwarded: "6.6.6.6, 1.1.1.1" }, "1.1.1.1", true],
-    ["trusted hops skipped", { forwarded: "6.6.6.6, 1.1.1.1, 10.0.1.5,10.0.0.1" }, "1.1.1.1", true],
+    ["right to left [H7.1.2]", { forwarded: "6.6.6.6, 1.1.1.1" }, "1.1.1.1", true],
+    ["trusted hops skipped [H7.1.2]", { forwarded: "6.6.6.6, 1.1.1.1, 10.0.1.5,10.0.0.1" }, "1.1.1.1", true],
     ["all hops trusted", { forwarded: "10.0.1.5, 10.0.0.1" }, undefined, true],
-    ["entries that are not addresses skipped", { forwarded: "1.1.1.1, unknown, _hidden, " }, "1.1.1.1", true],
+    ["entries that are not addresses skipped [H7.1.2]", { forwarded: "1.1.1.1, unknown, _hidden, " }, "1.1.1.1", true],
     ["only an invalid entry", { forwarded: "unknown" }, undefined, true],
     ["an empty header", { forwarded: "" }, undefined, true],
     ["commas only", { forwarded: ",,," }, undefined, true],
@@ -234,8 +239,8 @@ describe("the client behind a peer", () => {
     ["octal is no address", { forwarded: "1.1.1.1, 0177.0.0.1" }, "1.1.1.1", true],
     ["repeated headers are one list", { forwarded: ["6.6.6.6", "1.1.1.1, 10.0.0.1"] }, "1.1.1.1", true],
     ["no header: undefined, also for loopback", { from: "::1" }, undefined, true],
-    ["real ip without the fallback", { real: "1.1.1.1" }, undefined, true],
-    ["real ip with the fallback", { real: " 1.1.1.1 ", fallback: true }, "1.1.1.1", true],
+    ["real ip without the fallback [H7.1.3]", { real: "1.1.1.1" }, undefined, true],
+    ["real ip with the fallback [H7.1.3]", { real: " 1.1.1.1 ", fallback: true }, "1.1.1.1", true],
     ["real ip, repeated", { real: ["1.1.1.1", "2.2.2.2"], fallback: true }, undefined, true],
     ["real ip, repeated and joined", { real: "1.1.1.1, 2.2.2.2", fallback: true }, undefined, true],
     ["an invalid real ip", { real: "x", fallback: true }, undefined, true],

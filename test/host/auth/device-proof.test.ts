@@ -96,7 +96,7 @@ describe("a device proves itself", () => {
     it(`with its key as ${why}`, () => assert.equal(verify(proven({ device: { publicKey } })), key.id));
   }
 
-  it("with its signature in either alphabet, padded or not", () => {
+  it("with its signature in either alphabet, padded or not [W6.3]", () => {
     const { device, ...connect } = proven();
     assert.ok(device);
     const raw = Buffer.from(device.signature, "base64url");
@@ -104,7 +104,7 @@ describe("a device proves itself", () => {
       assert.equal(verify({ ...connect, device: { ...device, signature } }), key.id);
   });
 
-  it("with any key in either alphabet", () => {
+  it("with any key in either alphabet [W6.1]", () => {
     // fifty keys include some with the two characters in which the alphabets differ
     for (let round = 0; round < 50; round++) {
       const other = newKey();
@@ -127,7 +127,7 @@ describe("a device proves itself", () => {
       { params: { client: { ...base.client, platform: "MacIntel", deviceFamily: "Mac" } } },
     ],
     ["without a device family", { params: { client: { id: "x", version: "1", platform: "web", mode: "ui" } } }],
-    ["at the limit of the allowed time, late", { device: { signedAt: NOW - 120_000 } }],
+    ["at the limit of the allowed time, late [W6.4]", { device: { signedAt: NOW - 120_000 } }],
     ["at the limit of the allowed time, early", { device: { signedAt: NOW + 120_000 } }],
     ["with blanks around the nonce", { device: { nonce: ` ${NONCE}\n` } }],
   ];
@@ -137,13 +137,13 @@ describe("a device proves itself", () => {
     }
   }
 
-  it("trims the platform, and lower-cases only ASCII letters", () => {
+  it("trims the platform, and lower-cases only ASCII letters [W6.10]", () => {
     const client = { ...base.client, platform: " MacOS ÄÖ İ ", deviceFamily: "\tMac" };
     const [v3] = devicePayloads({ ...base, client }, { id: "i", signedAt: 5, nonce: "n" });
     assert.ok(v3.endsWith("|macos ÄÖ İ|mac"), v3);
   });
 
-  it("signs nothing but the fields of the spec, in its order", () => {
+  it("signs nothing but the fields of the spec, in its order [W6.6]", () => {
     const params = tampered({ signedAt: 5, nonce: "n", id: "i" });
     assert.deepEqual(devicePayloads(params, params.device ?? assert.fail("no device")), [
       "v3|i|cli|cli|operator|operator.write,operator.read|5|t0ken|n|linux|desktop",
@@ -170,7 +170,7 @@ describe("a device is refused", () => {
   const publicPem = String(key.publicKey.export({ format: "pem", type: "spki" }));
 
   const rows: [why: string, params: ConnectParams, row: string[]][] = [
-    ["its id in capitals", proven({ device: { id: key.id.toUpperCase() } }), mismatch],
+    ["its id in capitals [W6.2]", proven({ device: { id: key.id.toUpperCase() } }), mismatch],
     ["its id with a blank", proven({ device: { id: ` ${key.id}` } }), mismatch],
     ["a signature of one byte more", tampered({ signature: `${signed}AA` }), signature],
     ["a signature of one byte less", tampered({ signature: signed.slice(0, -1) }), signature],
@@ -211,7 +211,7 @@ describe("a device is refused", () => {
     ["another nonce", proven({ device: { nonce: "another" } }), nonceMismatch],
     ["the nonce in capitals", proven({ device: { nonce: NONCE.toUpperCase() } }), nonceMismatch],
     ["another signer", proven({ signer: other }), signature],
-    ["half a signature", tampered({ signature: String(proven().device?.signature).slice(0, 40) }), signature],
+    ["half a signature [W6.3]", tampered({ signature: String(proven().device?.signature).slice(0, 40) }), signature],
     ["a signature that is text", tampered({ signature: "signature" }), signature],
     ["a signature of nothing", tampered({ signature: Buffer.alloc(64).toString("base64url") }), signature],
     ["a time changed after signing", tampered({ signedAt: NOW + 1 }), signature],
@@ -238,7 +238,7 @@ describe("a device is refused", () => {
       proven({ device: { publicKey: "-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----" } }),
       badKey,
     ],
-    ["a PEM of another curve", proven({ device: { publicKey: pem("x25519") } }), badKey],
+    ["a PEM of another curve [W6.1]", proven({ device: { publicKey: pem("x25519") } }), badKey],
     ["a PEM of another kind", proven({ device: { publicKey: pem("ec") } }), badKey],
   ];
   for (const [why, params, [message, code, reason]] of rows) {
@@ -285,7 +285,7 @@ describe("a device is refused", () => {
     assert.throws(() => verify(renamed), { message: "device signature invalid" });
   });
 
-  it("for another platform with v3, but not with v2", () => {
+  it("for another platform with v3, but not with v2 [W6.11]", () => {
     const { device } = proven({ version: "v2" });
     assert.ok(device);
     assert.equal(verify({ ...base, client: { ...base.client, platform: "darwin" }, device }), key.id);

@@ -33,7 +33,7 @@ function scene(settings: Partial<LimiterSettings> = {}) {
 }
 
 describe("failed attempts", () => {
-  it("lock after the default number for the default time, and no earlier", () => {
+  it("lock after the default number for the default time, and no earlier [H1.6 H1.8]", () => {
     const { clock, fail, retryAfter } = scene();
     fail(9);
     assert.equal(retryAfter(), 0);
@@ -45,13 +45,13 @@ describe("failed attempts", () => {
     assert.equal(retryAfter(), 0);
   });
 
-  it("with maxAttempts 3: three attempts are allowed, the fourth is locked", () => {
+  it("with maxAttempts 3: three attempts are allowed, the fourth is locked [H6.6]", () => {
     const { fail, retryAfter } = scene({ maxAttempts: 3 });
     fail(3);
     assert.equal(retryAfter(), 300_000);
   });
 
-  it("slide out of the window one by one", () => {
+  it("slide out of the window one by one [H1.7]", () => {
     const { clock, fail, retryAfter } = scene({ maxAttempts: 2, windowMs: 1_000 });
     fail(1);
     clock.now = 999;
@@ -115,7 +115,7 @@ describe("failed attempts", () => {
     assert.ok(retryAfter() > 0);
   });
 
-  it("are counted separately for each scope", () => {
+  it("are counted separately for each scope [H6.2]", () => {
     const { limiter, fail } = scene({ maxAttempts: 1 });
     fail(1);
     for (const scope of ["default", "device-token", "hook-auth"] as const)
@@ -123,7 +123,7 @@ describe("failed attempts", () => {
     assert.equal(limiter.reserve("shared-secret", FAR).locked, true);
   });
 
-  it("are counted separately for each address, in all its spellings", () => {
+  it("are counted separately for each address, in all its spellings [H6.1]", () => {
     const { fail, retryAfter } = scene({ maxAttempts: 1 });
     fail(1, "::ffff:10.0.0.1");
     for (const spelling of ["10.0.0.1", "::FFFF:a00:1", "[::ffff:10.0.0.1]:80", "10.0.0.1:9"])
@@ -131,7 +131,7 @@ describe("failed attempts", () => {
     assert.equal(retryAfter("10.0.0.2"), 0);
   });
 
-  it("of unknown addresses are counted together", () => {
+  it("of unknown addresses are counted together [H6.1]", () => {
     const { limiter } = scene({ maxAttempts: 1 });
     const attempt = limiter.reserve("default", undefined);
     assert.ok(!attempt.locked);
@@ -140,7 +140,7 @@ describe("failed attempts", () => {
   });
 
   for (const address of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1"]) {
-    it(`of ${address} are exempt, unless exemptLoopback is false`, () => {
+    it(`of ${address} are exempt, unless exemptLoopback is false [H1.9 H6.7]`, () => {
       const exempt = scene({ maxAttempts: 1 });
       exempt.fail(5, address);
       assert.deepEqual([exempt.retryAfter(address), exempt.limiter.size], [0, 0]);
@@ -261,7 +261,7 @@ describe("the stored addresses", () => {
     }
   });
 
-  it("are dropped when they no longer matter", () => {
+  it("are dropped when they no longer matter [H6.8]", () => {
     const { clock, limiter, fail } = scene({ maxAttempts: 2 });
     fail(1, address(1));
     fail(2, address(2));
@@ -310,7 +310,7 @@ describe("the address under which an attempt is counted", () => {
     ["the peer", { from: FAR }, FAR],
     ["the peer, canonical", { from: "::ffff:203.0.113.7" }, FAR],
     ["loopback", { from: "127.0.0.1" }, "127.0.0.1"],
-    ["a page on loopback: pooled", { from: "127.0.0.1", browser: true }, "198.18.0.1"],
+    ["a page on loopback: pooled [H6.5]", { from: "127.0.0.1", browser: true }, "198.18.0.1"],
     ["a page on IPv6 loopback: pooled", { from: "::1", browser: true }, "198.18.0.1"],
     ["a page elsewhere", { from: FAR, browser: true }, FAR],
     ["the client behind a proxy", { from: "10.0.0.1", headers: forwarded, trusted: ["10.0.0.1"] }, "203.0.113.9"],

@@ -51,7 +51,7 @@ function at(path: string, value: unknown): unknown {
   return path.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 }
 
-describe("values", () => {
+describe("values [H1.1 H1.6 H1.7 H1.8 H1.9 H1.15]", () => {
   const rows: [path: string, valid: unknown[], invalid: unknown[]][] = [
     ["port", [0, 1, 18_789, 65_535], [-1, 65_536, 1.5, "1"]],
     ["bind", ["loopback", "lan", "tailnet", "auto", "custom"], ["0.0.0.0", "all"]],
@@ -90,7 +90,7 @@ describe("values", () => {
   }
 });
 
-describe("empty values", () => {
+describe("empty values [H1.3 H1.10 H1.11]", () => {
   const EMPTY: Record<string, unknown> = {
     null: null,
     '""': "",

@@ -36,7 +36,7 @@ describe("addresses", () => {
   }
 });
 
-describe("a local client", () => {
+describe("a local client [W8.1 H7.2.1]", () => {
   const remotes: [address: string, local: boolean][] = [
     ["127.0.0.1", true],
     ["127.9.9.9", true],
@@ -48,7 +48,7 @@ describe("a local client", () => {
     ["", false],
   ];
   for (const [address, local] of remotes) {
-    it(`${local ? "may" : "does not"} come from ${address || "nowhere"}`, () => {
+    it(`${local ? "may" : "does not"} come from ${address || "nowhere"} [W8.1]`, () => {
       assert.equal(isLocal(peer({}, address)), local);
     });
   }
@@ -210,7 +210,7 @@ describe("the origin of a page", () => {
     assert.equal(checkOrigin(direct, false, policy({ ambient: false })).ok, false);
   });
 
-  it("is checked behind a proxy in modes without a secret, and always from web clients", () => {
+  it("is checked behind a proxy in modes without a secret, and always from web clients [H7.3.1 H7.3.2 H7.3.3]", () => {
     assert.equal(checkOrigin(peer(stranger), false, policy({ ambient: true })).ok, false);
     assert.equal(checkOrigin(peer(stranger), false, policy()).ok, false);
     assert.equal(checkOrigin(peer(stranger), true, policy({ ambient: false })).ok, false);

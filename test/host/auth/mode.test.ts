@@ -14,7 +14,7 @@ describe("the overrides of a start", () => {
   const section = { auth: { mode: "password", token: "t", password: "p" } } as const;
   const never = () => assert.fail("there is one");
 
-  it("take precedence over the configuration, key by key", () => {
+  it("take precedence over the configuration, key by key [H2.3]", () => {
     const resolve = (overrides: AuthOverrides) => resolveAuth(section, {}, never, overrides);
     assert.deepEqual(resolve({ password: "mine" }), { mode: "password", password: "mine" });
     assert.deepEqual(resolve({ mode: "token" }), { mode: "token", token: "t" });
@@ -32,13 +32,13 @@ describe("how clients authenticate", () => {
     ["nothing is configured", undefined, {}, { mode: "token", token: generated }],
     ["an empty section", {}, {}, { mode: "token", token: generated }],
     ["a token", { token: "t" }, {}, { mode: "token", token: "t" }],
-    ["a token in the environment", {}, { SVC_GATEWAY_TOKEN: "e" }, { mode: "token", token: "e" }],
-    ["both: the configuration wins", { token: "t" }, { SVC_GATEWAY_TOKEN: "e" }, { mode: "token", token: "t" }],
+    ["a token in the environment [H2.5]", {}, { SVC_GATEWAY_TOKEN: "e" }, { mode: "token", token: "e" }],
+    ["both: the configuration wins [H2.1]", { token: "t" }, { SVC_GATEWAY_TOKEN: "e" }, { mode: "token", token: "t" }],
     ["a password", { password: "p" }, {}, { mode: "password", password: "p" }],
     ["a password in the environment", {}, { SVC_GATEWAY_PASSWORD: "e" }, { mode: "password", password: "e" }],
-    ["a password wins over a token", { token: "t", password: "p" }, {}, { mode: "password", password: "p" }],
+    ["a password wins over a token [H2.5]", { token: "t", password: "p" }, {}, { mode: "password", password: "p" }],
     [
-      "an explicit mode wins over a password",
+      "an explicit mode wins over a password [H2.5]",
       { mode: "token", token: "t", password: "p" },
       {},
       { mode: "token", token: "t" },
@@ -127,7 +127,11 @@ describe("mode trusted-proxy", () => {
       section({}, ["10.0.0.1"]),
       /trustedProxy is not set; set gateway\.auth\.trustedProxy\.userHeader/,
     ],
-    ["blank userHeader", section({ trustedProxy: { userHeader: " " } }, ["10.0.0.1"]), /userHeader is blank; set/],
+    [
+      "blank userHeader [H2.9]",
+      section({ trustedProxy: { userHeader: " " } }, ["10.0.0.1"]),
+      /userHeader is blank; set/,
+    ],
     [
       "trustedProxies absent",
       section({ trustedProxy: { userHeader: "x" } }),
@@ -158,7 +162,7 @@ describe("mode trusted-proxy", () => {
 describe("environment variables of an alias", () => {
   const env = { ACME_GATEWAY_TOKEN: "a", MY_APP_GATEWAY_PASSWORD: "m" };
   const rows: [why: string, section: GatewaySection, env: Env, settings: AuthSettings][] = [
-    ["is not read without an alias", {}, env, { mode: "token", token: generated }],
+    ["is not read without an alias [H2.4]", {}, env, { mode: "token", token: generated }],
     ["is read with one", { aliases: ["acme"] }, env, { mode: "token", token: "a" }],
     ["is read in capitals, with underscores", { aliases: ["my-app"] }, env, { mode: "password", password: "m" }],
     [

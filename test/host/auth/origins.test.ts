@@ -9,14 +9,14 @@ describe("pages that may connect", () => {
   const rows: [why: string, section: GatewaySection, origins: readonly string[]][] = [
     ["loopback: only those of this machine", {}, []],
     ["auto: none", { bind: "auto" }, []],
-    ["lan: seeded", { bind: "lan" }, seeded],
+    ["lan: seeded [H7.4.1]", { bind: "lan" }, seeded],
     ["tailnet: seeded", { bind: "tailnet" }, seeded],
     [
       "custom: seeded, with its host",
       { bind: "custom", customBindHost: "10.0.0.5" },
       [...seeded, "http://10.0.0.5:18789"],
     ],
-    ["custom that is seeded anyway: each once", { bind: "custom", customBindHost: "127.0.0.1" }, seeded],
+    ["custom that is seeded anyway: each once [H7.4.1]", { bind: "custom", customBindHost: "127.0.0.1" }, seeded],
     ["lan with a list: the list", { bind: "lan", controlUi: { allowedOrigins: [" https://a "] } }, ["https://a"]],
     ["loopback with a list: the list", { controlUi: { allowedOrigins: ["https://a", "*"] } }, ["https://a", "*"]],
     ["lan with an empty list: seeded", { bind: "lan", controlUi: { allowedOrigins: [] } }, seeded],

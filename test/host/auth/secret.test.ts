@@ -14,7 +14,7 @@ function credentials(t: TestContext): string {
   return directory;
 }
 
-describe("comparing secrets", () => {
+describe("comparing secrets [W7.5 H4.9]", () => {
   const rows: [given: string, expected: string, same: boolean][] = [
     ["abc", "abc", true],
     ["", "", true],
@@ -51,7 +51,7 @@ describe("the gateway's own token", () => {
 
   it("does not exist before the first start", (t) => assert.equal(readKeptToken(credentials(t)), undefined));
 
-  it("is generated once, readable only by its owner, and stored", (t) => {
+  it("is generated once, readable only by its owner, and stored [W7.3 H2.6]", (t) => {
     const directory = credentials(t);
     const token = keepToken(directory);
     const file = join(directory, "gateway-token");

@@ -25,7 +25,7 @@ describe("the shared secret over WebSocket", () => {
     ["mode token, another case", token, { token: "RIGHT" }, "token_mismatch"],
     ["mode token, the token as password", token, { password: "right" }, "token_missing"],
     ["mode token, the token as device token", token, { deviceToken: "right" }, "token_missing"],
-    ["mode token without a token", { mode: "token" }, { token: "x" }, "token_missing_config"],
+    ["mode token without a token [W7.7]", { mode: "token" }, { token: "x" }, "token_missing_config"],
     ["mode password, the password", password, { password: "right" }, true],
     ["mode password, the password as token", password, { token: "right" }, true],
     ["mode password, surrounding blanks", password, { password: "\tright " }, true],
@@ -36,7 +36,7 @@ describe("the shared secret over WebSocket", () => {
       { password: "wrong", token: "right" },
       "password_mismatch",
     ],
-    ["mode password without a password", { mode: "password" }, { password: "x" }, "password_missing_config"],
+    ["mode password without a password [W7.10]", { mode: "password" }, { password: "x" }, "password_missing_config"],
     ["mode none, nothing", none, undefined, true],
     ["mode none, anything", none, { token: "x" }, true],
   ];
@@ -54,7 +54,7 @@ describe("the shared secret over WebSocket", () => {
     ["blank texts", { token: " ", password: "\t", deviceToken: "\n" }],
   ];
   for (const [why, auth] of empties) {
-    it(`${why} is a missing credential`, () => {
+    it(`${why} is a missing credential [W7.9]`, () => {
       assert.deepEqual(checkShared(token, auth), { ok: false, reason: "token_missing" });
       assert.deepEqual(checkShared(password, auth), { ok: false, reason: "password_missing" });
     });
@@ -146,7 +146,7 @@ describe("the shared secret over HTTP", () => {
   });
 });
 
-describe("the message of a refusal", () => {
+describe("the message of a refusal [W7.34 W7.35 W7.36 H8.4]", () => {
   const rows: [reason: string | undefined, code: string, next: RegExp][] = [
     [undefined, "AUTH_REQUIRED", /--token or --password/],
     ["token_missing", "AUTH_TOKEN_MISSING", /--token.*SVC_GATEWAY_TOKEN/],

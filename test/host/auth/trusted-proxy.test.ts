@@ -19,7 +19,7 @@ const peer = (headers: IncomingHttpHeaders = good, from = "10.0.0.9") =>
 const check = (changes: Partial<TrustedProxySettings> = {}, from = peer()) =>
   checkTrustedProxy(from, { trustedProxy: { ...base, ...changes } });
 
-describe("a trusted proxy", () => {
+describe("a trusted proxy [W7.13 W7.14 W7.15 H1.12 H5.1 H5.2 H5.3 H5.4 H5.5 H5.6]", () => {
   const accepted: [why: string, user: string, headers: IncomingHttpHeaders, changes?: Partial<TrustedProxySettings>][] =
     [
       ["names the user", "alice", good],
@@ -70,7 +70,7 @@ describe("a trusted proxy", () => {
       assert.deepEqual(result, { ok: false, reason: `trusted_proxy_${reason}` }));
   }
 
-  it("is refused for the first row that applies, regardless of other errors", () => {
+  it("is refused for the first row that applies, regardless of other errors [H5.7]", () => {
     const stranger = peer({}, "9.9.9.9");
     const reasons = [
       checkTrustedProxy(stranger, {}),

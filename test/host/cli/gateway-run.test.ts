@@ -81,7 +81,7 @@ describe("svc gateway run", () => {
     assert.ok(!existsSync(join(stateDir, "credentials/gateway-token")));
   });
 
-  it("takes mode, token and password from its flags, before and after the configuration changes", async (t) => {
+  it("takes mode, token and password from its flags, before and after the configuration changes [H2.3]", async (t) => {
     const auth = { mode: "password", password: "kept", token: "kept" };
     const { configPath, run, svc } = home(t, { ...few, gateway: { auth } });
     const { ready, stop } = await run(["--auth", "token", "--token", "flag"]);

@@ -40,7 +40,7 @@ describe("the address", () => {
     ["nothing is known", {}, "ws://127.0.0.1:18789"],
     ["the last start", { last }, last],
     ["the configuration before the last start", { config: gateway({}), last }, six],
-    ["the environment before the configuration", { env: seven, config: gateway({}) }, "ws://127.0.0.1:7"],
+    ["the environment before the configuration [H2.2]", { env: seven, config: gateway({}) }, "ws://127.0.0.1:7"],
     ["a blank environment is none", { env: { SVC_GATEWAY_PORT: " " }, config: gateway({}) }, six],
     ["a flag before all", { flags: { url: "wss://x" }, env: seven, last }, "wss://x"],
     ["TLS in the configuration", { config: gateway({ tls: { enabled: true } }) }, "wss://127.0.0.1:6"],

@@ -25,7 +25,7 @@ describe("the broadcaster", () => {
     assert.equal(a.frames[0], b.frames[0]);
   });
 
-  it("uses no sequence number while no client is connected", () => {
+  it("uses no sequence number while no client is connected [W12.2]", () => {
     const broadcaster = new Broadcaster();
     broadcaster.publish(event, 1);
     const a = receiver("a");
@@ -34,7 +34,7 @@ describe("the broadcaster", () => {
     assert.match(String(a.frames[0]), /"seq":1[,}]/);
   });
 
-  it("sends a guarded event to operators who hold the scope or admin, never to nodes", () => {
+  it("sends a guarded event to operators who hold the scope or admin, never to nodes [W12.6]", () => {
     const broadcaster = new Broadcaster();
     const all = [
       receiver("none"),

@@ -16,7 +16,7 @@ describe("a budget of calls", () => {
   it("is 3 per 60 s for methods that may restart the gateway", () =>
     assert.deepEqual({ ...CONTROL_PLANE_WRITES }, LIMIT));
 
-  it("is a fixed window that starts at the first call in it", () => {
+  it("is a fixed window that starts at the first call in it [H9.3]", () => {
     const { clock, take } = scene();
     assert.deepEqual([take(), take(), take(), take()], [undefined, undefined, undefined, 60_000]);
     clock.now = 59_999;
@@ -77,7 +77,7 @@ describe("the oldest window", () => {
   });
 });
 
-describe("the key of a budget", () => {
+describe("the key of a budget [H9.2]", () => {
   const connectionId = "c1";
   const rows: [why: string, origin: Parameters<typeof limitKey>[0], key: string][] = [
     ["device and address", { deviceId: "d", clientAddress: "10.0.0.1", local: false, connectionId }, "d|10.0.0.1"],

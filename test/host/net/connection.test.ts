@@ -118,7 +118,7 @@ describe("before connect", () => {
     assert.ok(Buffer.byteLength(reason) <= 120);
   });
 
-  it("closes with 1000 at the handshake deadline", async (t) => {
+  it("closes with 1000 at the handshake deadline [W3.10 W13.1]", async (t) => {
     const { url } = await start(t, { handshakeTimeoutMs: 50 });
     const socket = await openRaw(url);
     assert.deepEqual(await socket.closed, { code: 1000, reason: "" });
@@ -134,7 +134,7 @@ describe("before connect", () => {
 });
 
 describe("hello-ok", () => {
-  it("has the documented shape, and paths only for admins", async (t) => {
+  it("has the documented shape, and paths only for admins [W11.3]", async (t) => {
     const { raw, client } = await start(t);
     const socket = await raw();
     const hello = socket.frames.find(({ id }) => id === "c1")?.payload ?? {};
@@ -149,7 +149,7 @@ describe("hello-ok", () => {
 });
 
 describe("after connect", () => {
-  it("frames have no extra keys and omit absent ones", async (t) => {
+  it("frames have no extra keys and omit absent ones [W2.1]", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     socket.send({ type: "req", id: "1", method: "demo.echo", params: { text: "hi" } });
@@ -165,7 +165,7 @@ describe("after connect", () => {
     ]);
   });
 
-  it("a refusal carries code, details, retryAfterMs and its payload", async (t) => {
+  it("a refusal carries code, details, retryAfterMs and its payload [W2.6 W2.10]", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     const { ok, error, payload } = await ask(socket, "demo.refuse");
@@ -223,7 +223,7 @@ describe("after connect", () => {
     });
   }
 
-  it("calls run concurrently and may be answered out of order", async (t) => {
+  it("calls run concurrently and may be answered out of order [W2.14]", async (t) => {
     const { raw } = await start(t);
     const socket = await raw();
     socket.send({ type: "req", id: "slow", method: "demo.slow", params: { ms: 60 } });
@@ -233,7 +233,7 @@ describe("after connect", () => {
     assert.deepEqual(order, ["quick", "slow"]);
   });
 
-  it("a method that accepts first answers twice under one id", async (t) => {
+  it("a method that accepts first answers twice under one id [W2.12]", async (t) => {
     const { raw, client } = await start(t);
     const socket = await raw();
     socket.send({ type: "req", id: "1", method: "demo.twice" });
@@ -394,7 +394,7 @@ describe("after connect", () => {
 });
 
 describe("events", () => {
-  it("for everyone are numbered without a gap, guarded and targeted ones are not numbered", async (t) => {
+  it("for everyone are numbered without a gap, guarded and targeted ones are not numbered [W12.4]", async (t) => {
     const { raw, client } = await start(t);
     const [full, narrow] = [await raw({ scopes: ["operator.admin"] }), await raw({ scopes: [] })];
     const me = String((await ask(full, "demo.whoami", {}, "me")).payload?.["id"]);
@@ -448,7 +448,7 @@ describe("events", () => {
     );
   });
 
-  it("a slow reader misses droppable events and is disconnected with 1008 on others; other readers are unaffected", async (t) => {
+  it("a slow reader misses droppable events and is disconnected with 1008 on others; other readers are unaffected [W1.8 W12.8 W13.4]", async (t) => {
     const { raw, client } = await start(t, { maxBufferedBytes: 200_000 });
     const [slow, good] = [await raw(), await raw()];
     const payload = "x".repeat(50_000);

@@ -33,7 +33,7 @@ describe("handshake accepts", () => {
       },
     ],
     [
-      "the control panel with a device",
+      "the control panel with a device [W4.27]",
       connect({
         client: { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" },
         device: device({ client: { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" } }),
@@ -115,7 +115,7 @@ describe("handshake refuses", () => {
     assert.deepEqual([error?.code, asked], ["INVALID_REQUEST", 0]);
   });
 
-  it("asks no plugin when the client sent no credential", async () => {
+  it("asks no plugin when the client sent no credential [W9.7]", async () => {
     let asked = 0;
     await refusal(connect({ auth: {} }), { vouch: () => Promise.resolve(void asked++ as undefined) });
     assert.equal(asked, 0);

@@ -132,7 +132,7 @@ describe("a route that fails", () => {
     ],
   ];
   for (const [why, answer] of fails) {
-    it(`is 500 with a correlation id, leaks nothing, and is attributed to its plugin: ${why}`, async (t) => {
+    it(`is 500 with a correlation id, leaks nothing, and is attributed to its plugin: ${why} [H10.7]`, async (t) => {
       const { ask, charged } = await answering(t, answer);
       const response = await ask("/plugins/web/answer");
       const text = await response.text();

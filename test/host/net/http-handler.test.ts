@@ -67,7 +67,7 @@ async function serve(
 const target = "/plugins/web/in";
 
 describe("a body that does not arrive in time", () => {
-  it("is answered with 408, and the connection closed", async (t) => {
+  it("is answered with 408, and the connection closed [H4.15]", async (t) => {
     const { port } = await serve(t, () => ({ body: "read" }), { bodyTimeoutMs: 50 });
     const headers = { "Content-Length": "10" };
     const { status, body, closed } = await exchange(port, { method: "POST", target, headers, body: "half" });

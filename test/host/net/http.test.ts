@@ -5,7 +5,7 @@ import { definePlugin, notReady } from "@svc/sdk";
 import { exchange } from "./http-exchange.ts";
 import { errorOf, serve, webPlugin } from "./web-scene.ts";
 
-describe("a route with the gateway's credential", () => {
+describe("a route with the gateway's credential [H4.2]", () => {
   it("refuses a wrong secret, none, another scheme and the bare secret, and does not run the handler", async (t) => {
     const { ask, asked } = await serve(t, webPlugin(), { config: { gateway: { auth: { token: "s3cret" } } } });
     for (const authorization of ["Bearer wrong", "Bearer", "Basic dG9rZW4=", "s3cret"])
@@ -33,7 +33,7 @@ describe("a route with the gateway's credential", () => {
     ["a page that uses another host name", { Host: "rebound.example" }, 403],
     ["a client behind a proxy", { "X-Forwarded-For": "127.0.0.1" }, 403],
   ];
-  it("in mode none answers programs and its own or listed pages on this machine only", async (t) => {
+  it("in mode none answers programs and its own or listed pages on this machine only [H4.7]", async (t) => {
     const gateway = { auth: { mode: "none" }, controlUi: { allowedOrigins: ["https://panel.example"] } };
     const { port, asked } = await serve(t, webPlugin(), { config: { gateway } });
     const own: typeof guests = [["a page of this address", { Origin: `http://localhost:${port}` }, 200]];
@@ -52,7 +52,7 @@ describe("a route with the gateway's credential", () => {
   });
 });
 
-describe("a route that verifies requests itself", () => {
+describe("a route that verifies requests itself [H4.3]", () => {
   it("gets everything, and no principal", async (t) => {
     const { ask, asked } = await serve(t);
     assert.equal(
@@ -68,7 +68,7 @@ describe("a route that verifies requests itself", () => {
 });
 
 describe("finding a route", () => {
-  it("that does not exist is 404, with a message", async (t) => {
+  it("that does not exist is 404, with a message [H10.6]", async (t) => {
     const { ask } = await serve(t);
     for (const path of ["/", "/plugins", "/plugins/web", "/plugins/web/other", "/plugins/web/items/1/parts"]) {
       const response = await ask(path);
@@ -274,7 +274,7 @@ describe("the hook httpRequest", () => {
     return { plugin, asked };
   }
 
-  it("may answer before routing and before auth, or pass", async (t) => {
+  it("may answer before routing and before auth, or pass [H10.1]", async (t) => {
     const early = earlyPlugin();
     const { ask, asked } = await serve(t, webPlugin(), { more: [early.plugin] });
     const headers = { "x-early": "1" };
@@ -344,7 +344,7 @@ describe("every response", () => {
     [405, { target: "/", method: "POST", headers: handshake }],
     [401, { target: "/hooks/wake", method: "POST" }],
   ];
-  it("tells browsers not to sniff types, not to send referrers, and to keep to TLS if configured", async (t) => {
+  it("tells browsers not to sniff types, not to send referrers, and to keep to TLS if configured [H4.19]", async (t) => {
     const broken = webPlugin(() => {
       throw new Error("x");
     });

@@ -67,7 +67,7 @@ async function start(t: TestContext, config: Record<string, unknown> = {}) {
 }
 
 describe("the control-plane write limit", limited, () => {
-  it("is 3 calls per 60 s over all its methods, and the refusal is exact", async (t) => {
+  it("is 3 calls per 60 s over all its methods, and the refusal is exact [H9.1 H9.5]", async (t) => {
     const { raw, ask, clock } = await start(t);
     const socket = await raw();
     for (const method of ["admin.apply", "admin.apply"]) assert.equal((await ask(socket, method)).ok, true);
@@ -134,7 +134,7 @@ describe("the control-plane write limit", limited, () => {
 });
 
 describe("the flood guard", limited, () => {
-  it("sends the 11th unauthorized role, then closes with 1008", async (t) => {
+  it("sends the 11th unauthorized role, then closes with 1008 [H8.6]", async (t) => {
     const { raw, ask } = await start(t);
     const socket = await raw();
     for (let turn = 0; turn < 10; turn++)
@@ -175,7 +175,7 @@ describe("the flood guard", limited, () => {
 describe("failed attempts", limited, () => {
   const strict = { gateway: { auth: { token: "right", rateLimit: { maxAttempts: 3, exemptLoopback: false } } } };
 
-  it("over HTTP: three 401, then 429 with Retry-After, also for the right token, until the lock ends", async (t) => {
+  it("over HTTP: three 401, then 429 with Retry-After, also for the right token, until the lock ends [H4.12]", async (t) => {
     const { fetchX, clock } = await start(t, strict);
     const statuses = [];
     for (let turn = 0; turn < 3; turn++) statuses.push((await fetchX("wrong")).status);
@@ -189,7 +189,7 @@ describe("failed attempts", limited, () => {
     assert.equal((await fetchX("right")).status, 200);
   });
 
-  it("over WebSocket: the lock has its own code, and no retryAfterMs", async (t) => {
+  it("over WebSocket: the lock has its own code, and no retryAfterMs [W7.44]", async (t) => {
     const { guess } = await start(t, strict);
     for (let turn = 0; turn < 3; turn++)
       assert.equal((await guess("wrong")).error?.details?.["code"], "AUTH_TOKEN_MISMATCH");
@@ -212,7 +212,7 @@ describe("failed attempts", limited, () => {
     assert.equal((await fetchX("right")).status, 429);
   });
 
-  it("on this machine do not count, except those of pages, which are counted together regardless of their origin", async (t) => {
+  it("on this machine do not count, except those of pages, which are counted together regardless of their origin [H6.4]", async (t) => {
     const { guess, fetchX } = await start(t, { gateway: { auth: { token: "right", rateLimit: { maxAttempts: 3 } } } });
     for (let turn = 0; turn < 5; turn++)
       assert.equal((await guess("wrong")).error?.details?.["code"], "AUTH_TOKEN_MISMATCH");

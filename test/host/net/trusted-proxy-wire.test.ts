@@ -61,7 +61,7 @@ const good = {
 const without = (name: keyof typeof good) => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name));
 
 describe("mode trusted-proxy", limited, () => {
-  it("admits the user that the proxy names, over both", async (t) => {
+  it("admits the user that the proxy names, over both [W7.12]", async (t) => {
     const { http, ws } = await start(t);
     const answer = await http(good);
     assert.deepEqual(
@@ -71,7 +71,7 @@ describe("mode trusted-proxy", limited, () => {
     assert.equal((await ws(good)).ok, true);
   });
 
-  it("resolves the client behind several proxies, ignoring headers that the client wrote itself", async (t) => {
+  it("resolves the client behind several proxies, ignoring headers that the client wrote itself [W7.17 W7.18 W7.19]", async (t) => {
     const { http } = await start(t);
     const answer = await http({ ...good, "x-forwarded-for": "198.51.100.9, 203.0.113.1, 10.1.2.3" });
     assert.equal(((await answer.json()) as { remoteAddress: string }).remoteAddress, "203.0.113.1");
@@ -87,7 +87,7 @@ describe("mode trusted-proxy", limited, () => {
     ["trusted_proxy_user_not_allowed", { ...good, "x-user": "Ada" }],
   ];
   for (const [reason, headers] of refused) {
-    it(`refuses: ${reason} (${JSON.stringify(headers["x-user"] ?? "nobody")}, ${JSON.stringify(headers["x-proof"] ?? "none")})`, async (t) => {
+    it(`refuses: ${reason} (${JSON.stringify(headers["x-user"] ?? "nobody")}, ${JSON.stringify(headers["x-proof"] ?? "none")}) [W7.40 H5.8]`, async (t) => {
       const { http, ws } = await start(t);
       const answer = await http({ ...headers, authorization: "Bearer x" });
       assert.equal(answer.status, 401);
@@ -99,7 +99,7 @@ describe("mode trusted-proxy", limited, () => {
     });
   }
 
-  it("refuses a client that does not connect from a trusted address: trusted_proxy_untrusted_source", async (t) => {
+  it("refuses a client that does not connect from a trusted address: trusted_proxy_untrusted_source [W7.16]", async (t) => {
     const { http, ws } = await start(t, { trustedProxies: ["10.0.0.0/8", "::1"] });
     assert.equal((await http(good)).status, 401);
     const { error } = await ws(good, { auth: { token: "x" } });

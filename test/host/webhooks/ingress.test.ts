@@ -160,7 +160,7 @@ describe("webhook requests", () => {
     assert.equal(status, 413);
   });
 
-  it("429 with Retry-After after 20 failures, the right token and the right signature included", async (t) => {
+  it("429 with Retry-After after 20 failures, the right token and the right signature included [H6.3]", async (t) => {
     const mappings = [
       { match: { path: "in" }, action: "note", textTemplate: "x", verify: { type: "odd", secret: "right" } },
     ];
@@ -232,7 +232,7 @@ describe("webhook requests", () => {
     assert.equal(gateway.plugins().find(({ id }) => id === "broken")?.errors, 1);
   });
 
-  it("the hook httpRequest runs as for every other path, and its response is sent unchanged", async (t) => {
+  it("the hook httpRequest runs as for every other path, and its response is sent unchanged [H10.2]", async (t) => {
     const asked: string[] = [];
     const answers: unknown[] = ["maintenance", { closed: true }, Buffer.from("bytes"), () => "no body at all"];
     const gatekeeper = definePlugin({

@@ -31,7 +31,12 @@ describe("the section hooks", () => {
   const refused: [why: string, section: HooksSection, path: string, message: RegExp][] = [
     ["no token", { token: "" }, "hooks.token", /is required/],
     ["a blank token", { token: "  \t" }, "hooks.token", /is required/],
-    ["the gateway's own token", { token: " the gateway's own " }, "hooks.token", /must not be the gateway's own/],
+    [
+      "the gateway's own token [H2.13]",
+      { token: " the gateway's own " },
+      "hooks.token",
+      /must not be the gateway's own/,
+    ],
     ["the root as path", { path: "/" }, "hooks.path", /root/],
     ["slashes as path", { path: "///" }, "hooks.path", /root/],
     ["an ambiguous path", { path: "/a/../b" }, "hooks.path", /plain path/],

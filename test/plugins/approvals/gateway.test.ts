@@ -92,7 +92,7 @@ describe("exec.approval", () => {
     );
   });
 
-  it("accepts first in two phases, under the requested id", async (t) => {
+  it("accepts first in two phases, under the requested id [W2.13]", async (t) => {
     const { client } = await start(t);
     const ears = heard(client);
     const accepted: unknown[] = [];

@@ -32,7 +32,7 @@ describe("send", { timeout: 120_000 }, () => {
     assert.equal((await inside.sessions.transcript("agent:main:elsewhere", 10)).length, 1);
   });
 
-  it("sends once per key, also while the first call is in progress, and returns the same result", async (t) => {
+  it("sends once per key, also while the first call is in progress, and returns the same result [W14.3]", async (t) => {
     const waiting: (() => void)[] = [];
     let refuse = false;
     const bird = pigeon({

@@ -16,7 +16,7 @@ describe("chat.send", () => {
     assert.equal(sent.rawKey("r1"), "main");
   });
 
-  it("passes images, thinking and timeout on, and the connection only if it accepts tool events", async (t) => {
+  it("passes images, thinking and timeout on, and the connection only if it accepts tool events [W4.4]", async (t) => {
     const { send, started, dropped } = await openScene(t);
     const attachments = [{ content: png }, { content: text }];
     const params = { message: "", attachments, thinking: "low", timeoutMs: 0 };
@@ -98,7 +98,7 @@ describe("chat.send", () => {
 });
 
 describe("chat.send with a key that was used before", () => {
-  it("returns in_flight during the run and ok after its success", async (t) => {
+  it("returns in_flight during the run and ok after its success [W14.2]", async (t) => {
     const { send, states, started } = await openScene(t);
     await send({ idempotencyKey: "r1" });
     assert.deepEqual(await send({ idempotencyKey: "r1" }), { runId: "r1", status: "in_flight" });
@@ -130,7 +130,7 @@ describe("chat.send with a key that was used before", () => {
     }
   });
 
-  it("starts one run for many equal requests at once", async (t) => {
+  it("starts one run for many equal requests at once [W14.2]", async (t) => {
     const { send, started } = await openScene(t);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send({ idempotencyKey: "r1" })));
     assert.equal(started.length, 1);

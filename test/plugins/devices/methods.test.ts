@@ -221,7 +221,7 @@ describe("device.token", limited, () => {
     assert.deepEqual((await modest.call(devices.rotate, narrow)).scopes, [READ]);
   });
 
-  it("revoke ends a token until the shared token brings a new one", async (t) => {
+  it("revoke ends a token until the shared token brings a new one [W7.31]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;

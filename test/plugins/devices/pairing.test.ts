@@ -26,7 +26,7 @@ const limited = { timeout: 120_000 };
 const ask = { config: { devices: { localApproval: "ask" } } };
 
 describe("pairing", limited, () => {
-  it("lets a device of this machine in silently, with a record, a token and an event", async (t) => {
+  it("lets a device of this machine in silently, with a record, a token and an event [W10.5]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { auth } = await scene.pair(device, { scopes: [READ, WRITE], client: { displayName: "Desk" } });
@@ -94,11 +94,11 @@ describe("pairing", limited, () => {
   const obstacles: [what: string, change: Attempt, reason: string | undefined][] = [
     ["the same again", {}, undefined],
     ["another spelling of the platform", { client: { platform: " LINUX ", deviceFamily: "desktop" } }, undefined],
-    ["another platform", { client: { platform: "macos", deviceFamily: "Desktop" } }, "metadata-upgrade"],
-    ["another device family", { client: { platform: "linux", deviceFamily: "Phone" } }, "metadata-upgrade"],
+    ["another platform [W10.3]", { client: { platform: "macos", deviceFamily: "Desktop" } }, "metadata-upgrade"],
+    ["another device family [W10.3]", { client: { platform: "linux", deviceFamily: "Phone" } }, "metadata-upgrade"],
     ["no device family any more", { client: { platform: "linux" } }, "metadata-upgrade"],
-    ["another role", { role: "node", scopes: [] }, "role-upgrade"],
-    ["one scope more", { scopes: [READ, WRITE] }, "scope-upgrade"],
+    ["another role [W10.3]", { role: "node", scopes: [] }, "role-upgrade"],
+    ["one scope more [W10.3]", { scopes: [READ, WRITE] }, "scope-upgrade"],
     ["no scopes", { scopes: [] }, undefined],
     ["unknown scopes only, which grant nothing", { scopes: ["operator.moon", "sun"] }, undefined],
     ["all of these", { client: { platform: "macos" }, role: "node", scopes: [ADMIN] }, "metadata-upgrade"],
@@ -134,7 +134,7 @@ describe("pairing", limited, () => {
     });
   }
 
-  it("grows silently in scopes, never in role or metadata", async (t) => {
+  it("grows silently in scopes, never in role or metadata [W10.5]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const first = await scene.pair(device, { scopes: [READ] });
@@ -163,7 +163,7 @@ describe("pairing", limited, () => {
     assert.equal(scene.gateway.plugins().find(({ id }) => id === "devices")?.generation, 1);
   });
 
-  it("a pending request blocks silent approvals of that device", async (t) => {
+  it("a pending request blocks silent approvals of that device [W10.5]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const requestId = requestOf(await scene.shared(device, { far: true }));
@@ -188,7 +188,7 @@ describe("pairing", limited, () => {
     assert.equal((await scene.shared(device, { ...backend, scopes: [ADMIN] })).auth, undefined, "more than approved");
   });
 
-  it("makes one request and one event for two concurrent connects", async (t) => {
+  it("makes one request and one event for two concurrent connects [W10.7]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => scene.shared(device, { far: true, scopes: [READ] })));
@@ -220,7 +220,7 @@ describe("pairing", limited, () => {
 });
 
 describe("requests that wait", limited, () => {
-  it("keep their id when repeated unchanged, and are renewed", async (t) => {
+  it("keep their id when repeated unchanged, and are renewed [W10.4]", async (t) => {
     const clock = createFakeClock();
     const scene = await openScene(t, { clock });
     const device = createDevice();
@@ -249,7 +249,7 @@ describe("requests that wait", limited, () => {
     ["another client", { client: { id: "other", mode: "ui" } }, { clientId: "other", clientMode: "ui" }],
   ];
   for (const [what, change, shown] of differences) {
-    it(`get another id once they show ${what}`, async (t) => {
+    it(`get another id once they show ${what} [W10.4]`, async (t) => {
       const scene = await openScene(t);
       const device = createDevice();
       const base: Attempt = { far: true, scopes: [READ] };

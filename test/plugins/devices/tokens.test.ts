@@ -23,7 +23,7 @@ const limited = { timeout: 120_000 };
 const detail = ({ details }: Outcome) => details["code"];
 
 describe("coming in by a device token", limited, () => {
-  it("works in auth.deviceToken, in auth.token, and trimmed", async (t) => {
+  it("works in auth.deviceToken, in auth.token, and trimmed [W7.30]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [WRITE] })).auth;
@@ -55,7 +55,7 @@ describe("coming in by a device token", limited, () => {
     [["admin"], [READ], false],
   ];
   for (const [asked, held, isCovered] of covered) {
-    it(`asking for [${asked.join(", ")}] by a token with [${held.join(", ")}] ${isCovered ? "works" : "is refused"}`, async (t) => {
+    it(`asking for [${asked.join(", ")}] by a token with [${held.join(", ")}] ${isCovered ? "works" : "is refused"} [W7.24 W7.30]`, async (t) => {
       const scene = await openScene(t);
       const device = createDevice();
       const { deviceToken: token } = (await scene.pair(device, { scopes: held })).auth;
@@ -66,7 +66,7 @@ describe("coming in by a device token", limited, () => {
     });
   }
 
-  it("is refused for another role, another device, without a proof, and with another value", async (t) => {
+  it("is refused for another role, another device, without a proof, and with another value [W7.24]", async (t) => {
     const scene = await openScene(t);
     const [device, other] = [createDevice(), createDevice()];
     const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
@@ -108,7 +108,7 @@ describe("coming in by a device token", limited, () => {
 });
 
 describe("issuing", limited, () => {
-  it("issues the same token while it covers the request, and another one for more scopes", async (t) => {
+  it("issues the same token while it covers the request, and another one for more scopes [W11.8]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const wide = await scene.pair(device, { scopes: [ADMIN] });
@@ -118,7 +118,7 @@ describe("issuing", limited, () => {
     assert.deepEqual(again.auth.scopes, [WRITE], "exactly what was asked for");
   });
 
-  it("gives each role its own token, and keeps both across a restart", async (t) => {
+  it("gives each role its own token, and keeps both across a restart [W11.8]", async (t) => {
     const stateDir = await temporaryDirectory(t);
     const device = createDevice();
     const first = await openScene(t, { stateDir });

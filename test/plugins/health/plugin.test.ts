@@ -53,7 +53,7 @@ async function setUp(sessions?: object) {
 describe("the health plugin", () => {
   it("refreshes every minute", async () => assert.deepEqual((await setUp()).timers, [60_000]));
 
-  it("adds presence and health to hello, and leaves the rest unchanged", async () => {
+  it("adds presence and health to hello, and leaves the rest unchanged [W11.9]", async () => {
     const { taps } = await setUp();
     const snapshot = taps["hello"]?.({ uptimeMs: 1 }) as { presence: { host: string; mode: string }[] };
     assert.deepEqual({ ...snapshot, presence: [] }, { uptimeMs: 1, presence: [], health: {} });

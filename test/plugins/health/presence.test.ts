@@ -65,7 +65,7 @@ describe("presence", () => {
     ["a connection without a client", connection({ client: undefined })],
   ];
   for (const [who, unknown] of untracked) {
-    it(`does not track ${who}`, () => {
+    it(`does not track ${who} [W11.15]`, () => {
       const { connected, disconnected, others } = open();
       connected(unknown);
       assert.deepEqual(others(), []);
@@ -96,7 +96,7 @@ describe("presence", () => {
     assert.deepEqual({ ...entry, ...united }, entry);
   });
 
-  it("distinguishes devices, instances and connections, newest first, without the address of a local client", () => {
+  it("distinguishes devices, instances and connections, newest first, without the address of a local client [W11.15]", () => {
     const { connected, others, time } = open();
     connected(connection());
     time.now++;

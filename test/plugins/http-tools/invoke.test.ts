@@ -204,7 +204,7 @@ describe("before there is a tool", () => {
     assert.equal(await post(http.replace("tools/invoke", "Tools/Invoke")), 404);
   });
 
-  it("a missing or wrong credential is 401, and guessing is 429", async (t) => {
+  it("a missing or wrong credential is 401, and guessing is 429 [H4.1]", async (t) => {
     const rateLimit = { maxAttempts: 3, exemptLoopback: false };
     const { invoke, shed } = await start(t, { gateway: { auth: { mode: "token", token: "right", rateLimit } } });
     const unauthorized = { error: { message: "Unauthorized", type: "unauthorized" } };

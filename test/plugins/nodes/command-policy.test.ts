@@ -31,7 +31,7 @@ const TABLE: [commands: string, platforms: string][] = [
 
 describe("the command policy", () => {
   for (const [commands, platforms] of TABLE) {
-    it(`allows ${commands.split(" ")[0]} and its like on: ${platforms || "none"}`, () => {
+    it(`allows ${commands.split(" ")[0]} and its like on: ${platforms || "none"} [W4.6]`, () => {
       for (const platform of PLATFORMS) {
         const allowed = allowlistFor(platform, {});
         for (const command of commands.split(" ")) {

@@ -13,7 +13,7 @@ import { type InvokeResult, nodeScene } from "./scene.ts";
 const limited = { timeout: 120_000 };
 
 describe("node.invoke", limited, () => {
-  it("sends the command to the node and its result to the caller", async (t) => {
+  it("sends the command to the node and its result to the caller [W14.4]", async (t) => {
     const { node, invoke } = await nodeScene(t);
     const one = await node();
     const result = await invoke(one.id, "system.notify", { title: "hi" }, { idempotencyKey: "k", timeoutMs: 5_000 });
@@ -162,7 +162,7 @@ describe("node.invoke", limited, () => {
     assert.equal((await invoke(one.id, " system.notify ")).command, "system.notify");
   });
 
-  it("goes by the platform of the device record", async (t) => {
+  it("goes by the platform of the device record [W4.6]", async (t) => {
     const { node, invoke } = await nodeScene(t);
     const claims = await node({ record: { platform: "ios" }, client: { platform: "macos" } });
     await assert.rejects(invoke(claims.id, "system.run", { command: ["ls"] }), {
@@ -180,7 +180,7 @@ describe("node.invoke", limited, () => {
     assert.deepEqual([both[0]?.asked.length, both[1]?.asked.length], [50, 50]);
   });
 
-  it("rejects pending commands when the node disconnects, and lists it as disconnected", async (t) => {
+  it("rejects pending commands when the node disconnects, and lists it as disconnected [W11.21]", async (t) => {
     const { node, invoke, view } = await nodeScene(t);
     const one = await node({ answer: () => undefined });
     const asked = assert.rejects(invoke(one.id, "system.notify"), {

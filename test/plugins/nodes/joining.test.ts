@@ -60,7 +60,7 @@ function follow({
 }
 
 describe("a connection of a node", () => {
-  it("is registered from its hello to its close", async () => {
+  it("is registered from its hello to its close [W11.18]", async () => {
     const { registry, say, admission, gone } = follow();
     assert.equal(await say("deviceToken", admission("c1")), undefined, "the token is somebody else's to give");
     assert.equal(registry.get("n1"), undefined);

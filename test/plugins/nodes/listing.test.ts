@@ -12,7 +12,7 @@ import { nodeScene } from "./scene.ts";
 const limited = { timeout: 120_000 };
 
 describe("node.list and node.describe", limited, () => {
-  it("show the facts and commands of a node", async (t) => {
+  it("show the facts and commands of a node [W4.8]", async (t) => {
     const { node, view, client } = await nodeScene(t, { nodes: { allowCommands: ["camera.snap"] } });
     const { id } = await node({
       caps: ["system", "browser", "system"],
@@ -81,7 +81,7 @@ describe("node.list and node.describe", limited, () => {
     assert.deepEqual(seen.commands, []);
   });
 
-  it("withhold declared commands while the lookup fails", async (t) => {
+  it("withhold declared commands while the lookup fails [W5.13]", async (t) => {
     const { node, view, invoke, devices } = await nodeScene(t);
     const commands = ["system.notify", "system.run"];
     devices.broken = new Error("disk");

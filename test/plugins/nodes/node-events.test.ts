@@ -320,7 +320,7 @@ describe("reports and requests of a node", limited, () => {
 });
 
 describe("subscribed copies", limited, () => {
-  it("follow a session by its exact key only, until the node unsubscribes or disconnects", async (t) => {
+  it("follow a session by its exact key only, until the node unsubscribes or disconnects [W11.21]", async (t) => {
     const { node, client } = await openAgents(t, "hello", ["chat", "health"]);
     const [one, other] = [await node(), await node()];
     const [frames, others, heard] = [[], [], []] as [EventFrame[], EventFrame[], EventFrame[]];

@@ -288,7 +288,7 @@ describe("a reference where the host reads a secret", { timeout: 120_000 }, () =
     ["hooks.token", { hooks: { enabled: true, token: ref } }],
   ];
   for (const [path, config] of rows) {
-    it(`is refused at ${path}, and the message names the alternative`, async (t) => {
+    it(`is refused at ${path}, and the message names the alternative [H1.4]`, async (t) => {
       await assert.rejects(testGateway(t, { plugins: ["secrets"], config }), (error: Error) => {
         assert.ok(error.message.includes(path), error.message);
         assert.ok(

@@ -37,6 +37,13 @@ describe("update.run of a gateway inside another program", () => {
     await client.call(update.run, { dryRun: true });
     assert.ok(!existsSync(join(stateDir, "restart-sentinel.json")));
   });
+
+  it("counts against the limit of methods that may restart the gateway [H9.7]", async (t) => {
+    const { client } = await testGateway(t, { plugins: [updatePlugin, configPlugin] });
+    for (let turn = 0; turn < 3; turn++) await client.call(update.run, { dryRun: true });
+    const refusal = { code: "UNAVAILABLE", details: { method: "config.patch", limit: "3 per 60s" } };
+    await assert.rejects(client.request("config.patch", { raw: "{}", baseHash: "stale" }), refusal);
+  });
 });
 
 /** The built packages in a directory as npm installs them, with a version of the test's. */
@@ -71,7 +78,7 @@ const path = "node_modules/@svc/host/package.json";
 fs.writeFileSync(path, JSON.stringify({ ...JSON.parse(fs.readFileSync(path)), version: "9.9.9" }));`;
 
 describe("svc gateway run after an update", { timeout: 120_000 }, () => {
-  it("runs the new code in a new process on the same port, which posts the outcome", async (t) => {
+  it("runs the new code in a new process on the same port, which posts the outcome [W11.14]", async (t) => {
     const place = installed(t);
     const npm = fakeNpm(t, { view: `console.log('"9.9.9"')`, install: INSTALL });
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_"));

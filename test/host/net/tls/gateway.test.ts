@@ -61,7 +61,7 @@ async function shown(port: number, options: object = {}): Promise<string> {
   return fingerprint256;
 }
 
-describe("a TLS port", limited, () => {
+describe("a TLS port [H3.9]", limited, () => {
   it("generates a certificate, and reports its file and fingerprint", async (t) => {
     const { gateway, stateDir, reach } = await start(t);
     assert.equal(gateway.url, `wss://127.0.0.1:${gateway.port}`);

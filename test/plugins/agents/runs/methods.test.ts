@@ -56,7 +56,7 @@ const words = async ({ sessions }: Pick<Gateway, "sessions">, key = MAIN) =>
   (await sessions.transcript(key, 100)).map(({ message }) => textOf(message));
 
 describe("agent", () => {
-  it("answers accepted, then the reply", async (t) => {
+  it("answers accepted, then the reply [W2.12]", async (t) => {
     const gateway = await open(t);
     const final = await gateway.run();
     assert.deepEqual(gateway.accepted, [{ runId: "r1", status: "accepted", acceptedAt: gateway.clock.now() }]);
@@ -73,7 +73,7 @@ describe("agent", () => {
     assert.ok(matches(contract.run.result, final));
   });
 
-  it("answers a duplicate once, with how far the first one is", async (t) => {
+  it("answers a duplicate once, with how far the first one is [W14.1]", async (t) => {
     const gateway = await open(t, { answer: inTurn(hangsAfter("Half"), says("fine")) });
     const first = gateway.run();
     await until(() => gateway.accepted.length === 1);
@@ -95,7 +95,7 @@ describe("agent", () => {
     assert.equal(meta.aborted, true);
   });
 
-  it("fails with a payload when the run fails, also for a duplicate", async (t) => {
+  it("fails with a payload when the run fails, also for a duplicate [W2.10]", async (t) => {
     const gateway = await open(t, { answer: failsWith(new Error("secret")) });
     for (const responses of [1, 1]) {
       await assert.rejects(gateway.run(), {

@@ -110,7 +110,7 @@ describe("runs", () => {
     );
   });
 
-  it("are accepted once per id", async (t) => {
+  it("are accepted once per id [W14.1 W14.6]", async (t) => {
     const gateway = await start(t);
     const both = await Promise.all([gateway.runs.start(request("r1")), gateway.runs.start(request("r1"))]);
     assert.deepEqual(
@@ -267,7 +267,7 @@ describe("runs", () => {
     assert.equal(await late, undefined);
   });
 
-  it("can be asked for after memory has forgotten them", async (t) => {
+  it("can be asked for after memory has forgotten them [W14.5]", async (t) => {
     const gateway = await start(t);
     const outcome = await run(gateway, "r1");
     gateway.clock.advance(3_600_000);
