@@ -44,7 +44,7 @@ export interface Call<P> {
   readonly signal: AbortSignal;
   /**
    * Sends a first response under the same id; the returned value follows as the second. Has no effect outside a
-   * WebSocket.
+   * WebSocket, or after the handler has ended.
    */
   accept(payload: unknown): void;
 }

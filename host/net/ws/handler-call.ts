@@ -19,13 +19,16 @@ export class HandlerCall implements Call<never> {
   readonly accept: (payload: unknown) => void;
   readonly #caller: AbortSignal;
   readonly #signal: WorkSignal;
+  #hasEnded = false;
 
   /** @param params already validated. @param plugin aborts when the plugin stops */
   constructor({ principal, connection, signal, accept }: IncomingCall, params: unknown, plugin: AbortSignal) {
     this.params = params as never;
     this.principal = principal;
     this.connection = connection;
-    this.accept = accept;
+    this.accept = (payload) => {
+      if (!this.#hasEnded) accept(payload);
+    };
     this.#caller = signal;
     this.#signal = new WorkSignal(signal, plugin);
   }
@@ -41,6 +44,7 @@ export class HandlerCall implements Call<never> {
 
   /** Call it when the handler has returned or failed. */
   ended(): void {
+    this.#hasEnded = true;
     this.#signal.ended();
   }
 }
