@@ -40,9 +40,16 @@ export const methods = defineKind<DeclaredMethod, LiveMethod>({
   live: (entry, owner) => ({ ...entry, owner, tally: owner.tally.method(entry.method.name) }),
   adopt: ({ method, handler }) => ({
     method,
-    // The call object has getters and members that cannot be sent to another thread or process.
+    // The call object has getters and members that cannot be sent to another thread or process. The response and a late
+    // `accept` may arrive together: the microtask lets the response end the call first.
     handler: ({ params, principal, connection, signal, accept }) =>
-      handler({ params, principal, connection, signal, accept }),
+      handler({
+        params,
+        principal,
+        connection,
+        signal,
+        accept: (payload) => queueMicrotask(() => accept(payload)),
+      }),
   }),
   problems: ({ method }) => [...problemsOf(method)],
 });

@@ -54,7 +54,8 @@ for (const run of EVERYWHERE)
     it("throws in a handler, never settles, or settles twice: only that call is affected", async (t) => {
       const setup = `${counter} serve("bug", () => { throw new TypeError("boom"); });
         serve("never", () => new Promise(() => {}));
-        serve("twice", ({ accept }) => new Promise((resolve) => { resolve("one"); resolve("two"); setTimeout(() => accept("three"), 5); }));`;
+        serve("twice", ({ accept }) => new Promise((resolve) => { resolve("one"); resolve("two"); setTimeout(() => accept("three"), 5); }));
+        serve("late", ({ accept }) => new Promise((resolve) => setTimeout(() => { resolve("one"); setTimeout(() => accept("two"), 5); }, 50)));`;
       const { client, ask, report, othersAreFine } = await scene(t, { setup }, { run });
       for (let turn = 0; turn < 6; turn++) await assert.rejects(ask("bug"), /^GatewayError: internal error/);
       assert.equal(await ask("ok"), "ok");
@@ -63,6 +64,10 @@ for (const run of EVERYWHERE)
       assert.equal(await ask("twice"), "one");
       await new Promise((resolve) => setTimeout(resolve, 30));
       assert.equal(await ask("twice"), "one");
+      const late = ask("late");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      for (const until = performance.now() + 200; performance.now() < until;); // both messages arrive at once
+      assert.equal(await late, "one");
       await othersAreFine();
     });
 
