@@ -31,6 +31,8 @@ export async function packageAt(
   await writeFile(
     join(directory, "plugin.ts"),
     `import * as sdk from "@svc/sdk";
+import { ModelProvider, Models } from "@svc/sdk/models";
+import { defineTool, Tool } from "@svc/sdk/tools";
 const { defineContract, defineEvent, defineHook, definePlugin, defineService, live, optional, Type, GatewayError } = sdk;
 const Any = Type.Unknown();
 const method = (key: string, more = {}) => defineContract("${id}", { [key]: { summary: "-", scope: "operator.read", params: Any, result: Any, ...more } } as any);
