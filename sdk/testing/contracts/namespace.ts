@@ -109,7 +109,7 @@ async function inGateway<C extends Contract>(
       if (!open.includes(key) && (method.params as { type?: unknown }).type === "object") {
         assert.ok(
           strict,
-          `${method.name} accepts unknown keys: write its params with Strict({ ... }), or list ${method.name} in "open"`,
+          `${method.name} accepts unknown keys: write its params with Strict({ ... }), or list ${key} in "open"`,
         );
         if (least !== undefined) misfits.push({ what: "with an unknown key", value: withUnknownKey(least) });
       }
