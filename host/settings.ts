@@ -176,5 +176,5 @@ export function portFrom(env: Environment, { gateway }: HostConfig): number {
   if (!text) return gateway.port ?? DEFAULT_PORT;
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new StartupRefusal(`SVC_GATEWAY_PORT is "${text}", but must be a port from 0 to 65535`);
+  throw new StartupRefusal(`SVC_GATEWAY_PORT is "${text}"; set it to a whole number from 0 to 65535`);
 }

@@ -2,7 +2,6 @@
  * Every hook of `gateway.hooks` with three facts: when it runs, what a return value does and what a throw does. Each
  * owner declares its hooks in `<domain>/hooks.ts`. Those files contain only plain data and type imports, so that
  * `@svc/sdk` evaluates no domain module.
- * hooks in `<domain>/hooks.ts`. Those files hold plain data and import types only, so that `@svc/sdk` evaluates no domain.
  */
 import { agentHooks } from "./agents/hooks.ts";
 import type { HookFacade } from "./hooks.ts";

@@ -1,4 +1,4 @@
-/** Sentences shared by many hooks about the effect of a return value or a throw. */
+/** Sentences about the effect of a return value or a throw, shared by many hooks. */
 export const never = "Ignored.";
 export const recorded = "Recorded as an error of the plugin; the caller is unaffected.";
 export const denies = "Counts as a denial.";

@@ -16,12 +16,6 @@ import type { ErrorCode } from "./gateway-error.ts";
  * - `waterfall`: each handler may replace the value; after a throw the value stays unchanged.
  * - `collect`: all handlers run concurrently, one item each; a throw becomes the error of that item.
  * - `trace`: synchronous, on the hot path; the third throw removes the handler.
- * - `series`: one after the other, nothing is returned, a throw is recorded and the next runs.
- * - `first`: the first answer ends it; a throw counts as no answer, unless the hook `refuses`.
- * - `gate`: a handler may only deny, or ask people where the hook says so; a throw or a missed deadline denies.
- * - `waterfall`: each may replace the value; a throw leaves it as it was.
- * - `collect`: all run at once, one item each; a throw becomes that item's error.
- * - `trace`: synchronous and on the hot path; three throws remove the tap.
  */
 export type HookKind = "observe" | "series" | "first" | "gate" | "waterfall" | "collect" | "trace";
 

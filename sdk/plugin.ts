@@ -130,11 +130,10 @@ export type SectionValues<X extends Sections> = { readonly [K in keyof X]: Stati
 export interface PluginGateway<Config = unknown, R extends Requirements = Requirements, X extends Sections = Sections> {
   readonly id: string;
   /**
-   * The plugin's own configuration section: validated, with defaults, frozen. Its value at the setup of this
-   * generation.
+   * The plugin's own configuration section: validated, with defaults, frozen. The value does not change after `setup`.
    */
   readonly config: Config;
-  /** Values of the additional sections, likewise. */
+  /** Values of the additional sections: validated, with defaults, frozen. */
   readonly sections: SectionValues<X>;
   /** The services listed in `requires`. Use them from `start` on, when their providers have started. */
   readonly services: ServicesOf<R>;
@@ -142,7 +141,7 @@ export interface PluginGateway<Config = unknown, R extends Requirements = Requir
   readonly clock: Clock;
   /** Private directory of this plugin, mode 0700; created on first access to this property. */
   readonly stateDir: string;
-  /** Aborts when this generation of the plugin stops. */
+  /** Aborts when the plugin stops, also for a reload. */
   readonly signal: AbortSignal;
 
   /** Implements every method of a contract. */

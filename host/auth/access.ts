@@ -22,16 +22,19 @@ export interface PanelPolicy {
   readonly ignoresDevices: boolean;
 }
 
-/** Choice: more than an office behind one address opens. */
+/** Choice: maximum number of connections per address; more than an office behind one address opens. */
 const MAX_CONNECTIONS_PER_ADDRESS = 256;
 
 export class Access {
   readonly authority: Authority;
   /** Admits local clients that can read the state directory. */
   readonly localKey = createLocalKey();
-  /** For programs. */
+  /** Counts the failed attempts of programs. */
   readonly limiter: FailureLimiter;
-  /** For web pages: this machine is not exempt, since any page can run here. Spec: protocol/authorization.md §5. */
+  /**
+   * Counts the failed attempts of web pages. This machine is not exempt, since any page can run here. Spec:
+   * protocol/authorization.md §5.
+   */
   readonly pageLimiter: FailureLimiter;
   origins!: OriginPolicy;
   proxies!: ProxyPolicy;

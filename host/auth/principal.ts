@@ -6,7 +6,10 @@ import type { AuthSettings } from "./settings.ts";
 
 type Provenance = Principal["provenance"];
 
-/** Choice: revocations stored individually. Above that the oldest is dropped, and every principal from before it is dead. */
+/**
+ * Choice: maximum number of revocations stored individually. Beyond it, the oldest revocation is dropped, and every
+ * principal from before that revocation is dead.
+ */
 const MAX_REVOKED = 10_000;
 
 /** The credentials that any change of the settings ends, all at once. */

@@ -38,7 +38,7 @@ export class Guest {
     });
   }
 
-  /** Resolves with the reason when it has ended. */
+  /** Resolves with the reason when the guest has ended. */
   get ended(): Promise<string> {
     return this.#ended;
   }
@@ -47,14 +47,17 @@ export class Guest {
     return this.#reason !== undefined;
   }
 
-  /** Its API, once offered. @throws Error it ended before that */
+  /** The API of the guest, once the guest has offered it. @throws Error the guest ended before that */
   async side(): Promise<GuestSide> {
     const root = await Promise.race([this.#link.root, this.#ended]);
     if (typeof root === "string") throw new Error(root);
     return root as GuestSide; // offered by isolation-guest.ts
   }
 
-  /** Requests liveness reports; ends it when it is blocked or uses too much memory. @param live returns live services that changed since the last call */
+  /**
+   * Requests liveness reports; ends the guest when the guest is blocked or uses too much memory. @param live returns
+   * live services that changed since the last call
+   */
   watch(side: GuestSide, memoryMb: number, live: () => Readonly<Record<string, unknown>>): void {
     let askedAt: number | undefined;
     let lastLook = performance.now();

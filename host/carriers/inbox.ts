@@ -1,6 +1,6 @@
 /** Receives a guest's messages in turns, so that other work runs in between, and no faster than clients can read what it publishes. */
 
-/** Unconfirmed messages a guest may have in transit. Choice. */
+/** Choice: maximum number of unconfirmed messages that a guest may have in transit. */
 export const MAX_ON_THE_WAY = 256;
 /** More waiting messages than any guest that respects the window can cause. */
 const FLOOD = 4 * MAX_ON_THE_WAY;

@@ -16,7 +16,10 @@ const DEFAULT_DEBOUNCE_MS = 300;
 /** Milliseconds before another attempt to read the file. Choice. */
 const RETRY_MS = 1_000;
 
-/** Reads the file once when watching begins, to find earlier changes. @returns stops following; safe to call twice */
+/**
+ * Reads the file once when watching begins, to find earlier changes. @returns a function that stops following; safe to
+ * call twice
+ */
 export function followConfig(store: ConfigStore, { configPath, clock, log }: FollowOptions): Stop {
   let cancelRetry = () => {};
   const look = async (): Promise<void> => {

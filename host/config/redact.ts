@@ -38,7 +38,7 @@ function hintFor(path: readonly string[], hints: Hints): boolean | undefined {
   )?.sensitive;
 }
 
-/** Items of an array, and values under `not` in a condition, are judged by the name of their parent. */
+/** Items of an array, and values under `not` in a condition, count as secret if the name of their parent does. */
 function nameOf(path: readonly string[]): string {
   return path.filter((part) => part !== "[]" && part !== "not").join(".");
 }

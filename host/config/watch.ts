@@ -21,8 +21,9 @@ export interface WatchOptions {
 const DEFAULT_STABLE_MS = 200;
 
 /**
- * Starts watching. Watches directories instead of files, so that a file may be missing, appear, or be replaced by a rename.
- * Ready when it resolves; earlier changes are not reported. @returns stops watching; safe to call twice
+ * Starts watching. Watches directories instead of files, so that a file may be missing, appear, or be replaced by a
+ * rename. Ready when it resolves; earlier changes are not reported. @returns a function that stops watching; safe to
+ * call twice
  */
 export function watchConfig(options: WatchOptions): Promise<Stop> {
   const { clock, log, stableMs = DEFAULT_STABLE_MS } = options;

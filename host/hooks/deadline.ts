@@ -17,7 +17,10 @@ export class Deadlines {
     this.#now = now;
   }
 
-  /** Calls `expire` once, `ms` milliseconds from now or a little later. @returns cancels it; safe to call twice */
+  /**
+   * Calls `expire` once, `ms` milliseconds from now or a little later. @returns a function that cancels the call; safe
+   * to call twice
+   */
   arm(ms: number, expire: () => void): () => void {
     const entry = { dueAt: this.#now() + ms, expire };
     this.#entries.add(entry);

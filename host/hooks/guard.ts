@@ -1,8 +1,9 @@
 /**
- * Wraps a plugin's handler for tapable: attributes errors, enforces the deadline, completes exactly once, contains failures by kind.
+ * Wraps a plugin's handler for tapable. The wrapper attributes errors, enforces the deadline, completes exactly once,
+ * and handles failures as the kind of the hook requires.
  *
- * Raw tapable leaves a caller pending forever when the second handler throws before it returns a promise, runs later handlers twice when a
- * callback fires twice, accepts `null` as a result, and has neither deadlines nor attribution.
+ * Raw tapable leaves a caller pending forever when the second handler throws before it returns a promise, runs later
+ * handlers twice when a callback fires twice, accepts `null` as a result, and has neither deadlines nor attribution.
  */
 import {
   type Ask,

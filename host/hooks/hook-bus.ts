@@ -84,7 +84,7 @@ export class HookBus {
     return [...this.#taps];
   }
 
-  /** Adds a tap. @returns removes it; emissions in flight are not affected */
+  /** Adds a tap. @returns a function that removes the tap; emissions in flight are not affected */
   tap(spec: HookSpec, key: string | undefined, owner: Owner, options: TapOptions, handler: AnyHandler): () => void {
     const slot = this.#slot(spec, key);
     const { engine } = slot;
@@ -112,7 +112,7 @@ export class HookBus {
 
   /**
    * Denies at a gate on behalf of a plugin that is not running, even if the hook is not declared yet.
-   * @param gate `<hook>`, or `<hook>:<key>` for a keyed hook. @returns removes this seal
+   * @param gate `<hook>`, or `<hook>:<key>` for a keyed hook. @returns a function that removes this seal
    */
   seal(gate: string, plugin: string): () => void {
     const seal = { plugin };

@@ -1,4 +1,7 @@
-/** The owner of code in the gateway: a generation of a plugin, or the host. */
+/**
+ * The owner of code in the gateway: the host, or one generation of a plugin. A generation lasts from one setup of the
+ * plugin to its stop.
+ */
 
 /** Whether a failure counts towards quarantine. `caller`: it does not, as any caller can provoke it. */
 export type Charge = "counts" | "caller";
@@ -38,7 +41,10 @@ export interface Owner {
   readonly ready: boolean;
   /** Set while the plugin is being replaced or asleep: new calls wait on it; waiting wakes a sleeping plugin. */
   readonly hold: Hold | undefined;
-  /** Wakes the plugin if it is asleep. @returns resolves when the replacement or the waking has ended; `undefined`: nothing to wait for */
+  /**
+   * Wakes the plugin if it is asleep. @returns a promise that resolves when the replacement or the waking has ended;
+   * `undefined`: nothing to wait for
+   */
   back(): Promise<void> | undefined;
   readonly tally: Tally;
   /** A call or request of this generation begins; `leave` when it has ended. */

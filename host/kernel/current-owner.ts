@@ -21,8 +21,8 @@ export function currentOwner(): Owner | undefined {
 const NOBODY_AWAITED = "unawaited code";
 
 /**
- * Attributes uncaught exceptions and unhandled rejections to their plugin and keeps the process running. An error without an owner goes to
- * `fatal`, which should log, drain and exit. @returns stops watching
+ * Attributes uncaught exceptions and unhandled rejections to their plugin and keeps the process running. An error
+ * without an owner goes to `fatal`, which should log, drain and exit. @returns a function that stops watching
  */
 export function watchStrayErrors(fatal: (error: unknown) => void): () => void {
   const onStray = (error: unknown) => (takerOfStray() ?? fatal)(error);
@@ -43,8 +43,8 @@ function takerOfStray(): ((error: unknown) => void) | undefined {
 }
 
 /**
- * Catches errors inside microtasks queued by plugins: up to Node 22 the runtime has already left the async context when it
- * reports them. @returns restores the original `queueMicrotask`
+ * Catches errors inside microtasks queued by plugins: up to Node 22 the runtime has already left the async context when
+ * it reports them. @returns a function that restores the original `queueMicrotask`
  */
 function watchMicrotasks(): () => void {
   const plain = globalThis.queueMicrotask;

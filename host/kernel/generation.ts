@@ -1,4 +1,7 @@
-/** One generation of a plugin: its declarations, its calls in flight, and what its stop has to undo. */
+/**
+ * One generation of a plugin, which lasts from one setup to the stop: its declarations, its calls in flight, and what
+ * the stop has to undo.
+ */
 import type { Clock, Logger, Stop } from "@svc/sdk";
 import { within } from "../clock.ts";
 import type { Charge, Hold, Owner, Tally } from "../hooks/owner.ts";
@@ -42,13 +45,13 @@ export class Generation {
   readonly owner: Owner;
   /** Its declarations; set once they are committed. */
   staged: Staged | undefined;
-  /** Started, and not stopped yet. */
+  /** Whether it has started and has not stopped yet. */
   ready = false;
   /** Reads its memory use in bytes; set only for plugins in their own thread or process. */
   memory: (() => number | undefined) | undefined;
   /** Set while it is asleep, and until it has started: wakes it; resolves when it runs or has failed. */
   wake: (() => Promise<void>) | undefined;
-  /** A stop function of it failed or timed out. */
+  /** One of its stop functions failed or timed out. */
   leaky = false;
   readonly #controller = new AbortController();
   #withdraw: (() => void) | undefined;
@@ -108,7 +111,7 @@ export class Generation {
     return this.wake !== undefined;
   }
 
-  /** Records a commit. @param withdraw undoes it */
+  /** Records a commit. @param withdraw undoes the commit */
   committed(staged: Staged, withdraw: () => void): void {
     this.staged = staged;
     this.#withdraw = withdraw;

@@ -12,7 +12,7 @@ import type { Manifest, Placement } from "./manifest.ts";
 import type { PluginState } from "./state.ts";
 import { PluginTally } from "./stats.ts";
 
-/** Characters kept of a failure's `where` and message. */
+/** Maximum number of characters kept of a failure's `where` and of its message. */
 const MOST_TEXT = 500;
 
 export class PluginInstance {

@@ -28,7 +28,7 @@ function createHooks(): KernelHooks {
   };
 }
 
-/** The kinds of one gateway, their declarations in effect, and the hooks they tap. */
+/** The kinds of declaration of one gateway, the declarations in effect, and the hooks that the kinds tap. */
 export class Kinds implements LiveTables {
   readonly hooks = createHooks();
   readonly bus: HookBus;
@@ -45,13 +45,13 @@ export class Kinds implements LiveTables {
     const { name } = kind;
     const { describe, conflict, commit } = this.hooks;
     if (this.all.find((other) => other.name === name) !== kind)
-      throw new Error(`two kinds of declaration are named ${name}`);
+      throw new Error(`the kind of declaration "${name}" is registered twice; rename one of the two kinds`);
     if (kind.isUnique) this.#tables.set(name, new Table());
     describe.tap(name, (described, shapes) => {
       const known = [...(kind.known?.(described, this) ?? []), ...(described.declared?.shapes(kind) ?? [])];
       if (known.length > 0) shapes[name] = known;
     });
-    conflict.tap(name, (staged) => this.#conflict(kind, staged) as string); // tapable's type lacks `undefined`, the usual result
+    conflict.tap(name, (staged) => this.#conflict(kind, staged) as string); // tapable's type does not allow `undefined`, which means no conflict
     commit.tap(name, (staged, undo) => {
       for (const entry of staged.declared.of(kind)) this.#commit(kind, entry, staged, undo);
     });
@@ -61,7 +61,7 @@ export class Kinds implements LiveTables {
   table<Entry, Live extends Owned>({ name }: Kind<Entry, Live>): Table<Live> {
     const table = this.#tables.get(name);
     if (!table) throw new Error(`the kind ${name} has no table`);
-    return table as Table<Owned> as Table<Live>; // filled by this kind only
+    return table as Table<Owned> as Table<Live>; // only this kind fills the table
   }
 
   named(name: string): AnyKind {
@@ -75,19 +75,25 @@ export class Kinds implements LiveTables {
     this.table(kind).add(kind.describe(entry).name, liveOf(kind, entry, hostOwner));
   }
 
-  /** Number of declarations in effect, by kind. */
+  /** Number of declarations in effect, for each kind whose names are unique. */
   sizes(): Record<string, number> {
     return Object.fromEntries([...this.#tables].map(([name, { size }]) => [name, size]));
   }
 
-  /** Declarations of a plugin, by kind. For a plugin that is not running: those known without running its setup. */
+  /**
+   * Declarations of a plugin, by kind. For a plugin that is not running: the declarations that are known without its
+   * setup.
+   */
   describe(described: Described): Record<string, readonly Shape[]> {
     const shapes: Record<string, readonly Shape[]> = {};
     this.hooks.describe.call(described, shapes);
     return shapes;
   }
 
-  /** Reasons why declarations in effect have no effect, for reports. */
+  /**
+   * Reasons why committed declarations currently do nothing, e.g. a contribution to an extension point that no plugin
+   * owns. For reports.
+   */
   inert({ declared }: Pick<Staged, "declared">): string[] {
     const reasons = new Set<string>();
     for (const kind of this.all) {
@@ -110,7 +116,7 @@ export class Kinds implements LiveTables {
       if (table) {
         const other = table.get(name)?.owner.id;
         if (other !== undefined && other !== plugin.id) return `${noun} ${name} is already declared by ${other}`;
-        if (own.has(name)) return `it declares the ${noun} ${name} twice`;
+        if (own.has(name)) return `plugin ${plugin.id} declares the ${noun} ${name} twice`;
         own.add(name);
       }
       const isChecked = listing?.refused === "always" || (listing?.refused === "packaged" && manifest?.directory);
@@ -128,7 +134,8 @@ export class Kinds implements LiveTables {
 
   /**
    * Makes all declarations visible in one synchronous step.
-   * @returns withdraws all of them, newest first; safe to call twice. @throws what a kind throws, after withdrawing everything
+   * @returns a function that withdraws all of them, last first; safe to call twice. @throws what a kind throws, after
+   * withdrawing everything
    */
   commit(staged: Staged): () => void {
     const undo: (() => void)[] = [];

@@ -1,15 +1,20 @@
 /**
- * Records in shared memory whose code is running, so that another thread can read it while this one is blocked.
+ * Records in shared memory which plugin's code is running, so that another thread can read it while this thread is
+ * blocked.
  *
- * Every generation of a plugin has a unique number, its mark; 0 means no plugin. Only code before the first `await` is marked; the async
- * context identifies the rest, see `current-owner.ts`.
+ * Every start and every reload of a plugin creates a generation with a unique number, its mark; 0 means no plugin. The
+ * record covers only code before the first `await`. The async context identifies the owner of later code, see
+ * `current-owner.ts`.
  */
 import type { Owner } from "../hooks/owner.ts";
 
-/** The mark of no plugin. */
+/** The mark while no code of a plugin is running. */
 export const NOBODY = 0;
 
-/** The mark of the running code. One per process, as there is one event loop. Not written atomically: an atomic store costs six times as much. */
+/**
+ * The mark of the running code. A process has one such number, as it has one event loop. The store is not atomic: an
+ * atomic store costs six times as much.
+ */
 const running = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 const owners = new Map<number, Owner>();
 const numbers = new WeakMap<Owner, number>();
@@ -58,7 +63,7 @@ export function markMemory(): SharedArrayBuffer {
   return running.buffer as SharedArrayBuffer;
 }
 
-/** Reports all current marks, and every later change. @returns unsubscribes */
+/** Reports all current marks, and every later change. @returns a function that unsubscribes `listen` */
 export function tellMarks(listen: MarkListener): () => void {
   for (const [mark, { id }] of owners) listen(mark, id);
   listeners.add(listen);

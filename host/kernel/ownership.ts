@@ -10,7 +10,7 @@ export interface OwnershipOptions {
   readonly user?: number | undefined;
 }
 
-/** Symbolic links followed on the way to one path; operating systems have a similar limit. */
+/** Maximum number of symbolic links followed on the way to one path; operating systems have a similar limit. */
 const MOST_LINKS = 40;
 
 /**

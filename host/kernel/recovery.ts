@@ -61,7 +61,10 @@ export class Recovery {
     const { current: failing, id } = instance;
     if (!instance.failures.add(now) || instance.state !== "active") return;
     const restMs = instance.failures.quarantine(now);
-    log.error({ plugin: id, restMs }, `plugin ${id} failed too often and is in quarantine for ${restMs / 1_000} s`);
+    log.error(
+      { plugin: id, restMs },
+      `plugin ${id} failed 5 times within a minute and is in quarantine for ${restMs / 1_000} s; next: svc plugins why ${id}`,
+    );
     this.#later(async () => {
       if (instance.state !== "active" || instance.current !== failing) return; // replaced or taken down meanwhile
       await this.#rest(instance, `waits for plugin ${id}, which is in quarantine`);
@@ -70,7 +73,10 @@ export class Recovery {
     });
   }
 
-  /** Its thread or process ended: the plugin is taken down and restarted after a delay, unless the failure leads to quarantine. */
+  /**
+   * Called when the thread or process of a plugin ended: takes the plugin down and restarts it after a delay, unless
+   * the failure leads to quarantine.
+   */
   #died(instance: PluginInstance, generation: Generation, error: Error): void {
     if (instance.current !== generation) return;
     const { lifecycle } = this.#options;
@@ -82,7 +88,10 @@ export class Recovery {
     });
   }
 
-  /** Takes down a plugin, after the plugins with a hard requirement on its services. @param waiting reason shown for those */
+  /**
+   * Takes down a plugin, after the plugins with a hard requirement on its services. @param waiting reason shown for the
+   * plugins that require it
+   */
   async #rest(instance: PluginInstance, waiting: string): Promise<void> {
     const { lifecycle, set } = this.#options;
     const services = new Set(instance.plugin?.provides?.map(({ id }) => id));

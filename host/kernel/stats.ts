@@ -3,7 +3,7 @@ import type { PluginMeasures, PluginStats } from "@svc/sdk/plugins";
 import type { MethodTally, Outcome, Tally } from "../hooks/owner.ts";
 import { Latency } from "./latency.ts";
 
-/** Methods counted by name; any further methods are counted together as `other`. */
+/** Maximum number of methods counted by name; further methods are counted together as `other`. */
 const MOST_METHODS = 500;
 const FURTHER = "other";
 
@@ -34,7 +34,7 @@ export class PluginTally implements Tally {
   hookFailed(): void {
     this.#hookErrors++;
   }
-  /** It blocked the event loop. @param ms milliseconds */
+  /** Records that the plugin blocked the event loop. @param ms milliseconds */
   blocked(ms: number): void {
     this.#blocks++;
     this.#longestBlockMs = Math.max(this.#longestBlockMs, ms);

@@ -24,7 +24,10 @@ export class Table<Live extends { readonly owner: Owner }> {
     return (this.#inOrder ??= [...this.#entries.values()].sort((left, right) => left.owner.order - right.owner.order));
   }
 
-  /** Adds or replaces an entry. @returns removes it, unless another entry has replaced it. Safe to call twice */
+  /**
+   * Adds or replaces an entry. @returns a function that removes the entry, unless another entry has replaced it; safe
+   * to call twice
+   */
   add(name: string, entry: Live): () => void {
     this.#entries.set(name, entry);
     this.#changed();

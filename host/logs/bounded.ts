@@ -1,7 +1,7 @@
 /** Limits the log lines that unknown clients can cause, so that they cannot fill the log. */
 import type { Clock, Logger } from "@svc/sdk";
 
-/** Lines of one message per minute. Choice: enough to see which clients fail and why. */
+/** Maximum number of lines of one message per minute. Choice: enough to see which clients fail and why. */
 const LINES_A_MINUTE = 30;
 const MINUTE_MS = 60_000;
 

@@ -5,7 +5,10 @@ import { Turns } from "@svc/sdk";
 const LARGE_BYTES = 262_144;
 /** Bytes counted and decoded per turn: about 5 ms. */
 const SLICE_BYTES = 524_288;
-/** Choice: values per message. An array, an object and each of their elements count 1, a key 3: an object of many keys is expensive. */
+/**
+ * Choice: maximum number of values per message. An array, an object and each of their elements count 1, a key 3: an
+ * object of many keys is expensive.
+ */
 const MAX_VALUES = 200_000;
 const KEY_VALUES = 3;
 /** Bytes of numbers and white space that count as one value: a number of millions of digits is expensive, too. */

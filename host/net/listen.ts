@@ -11,14 +11,20 @@ import { AddressCount } from "./address-count.ts";
 import { responsesWith } from "./http/security-headers.ts";
 import { shareOf } from "./scheduler.ts";
 
-/** Choice: fragments per message. Fragments of 4 KiB suffice for the largest message; a fragment of one byte costs 1 µs. */
+/**
+ * Choice: maximum number of fragments per message. The largest message fits in fragments of 4 KiB. Without a limit, a
+ * client could send fragments of one byte, each of which costs 1 µs.
+ */
 const PIECES = { maxFragments: 8_192 }; // missing in the types of ws
 
-/** Choice: sockets waiting to be accepted. With Node's default of 511, a burst of one client makes others wait seconds for their retry. */
+/**
+ * Choice: maximum number of sockets that wait to be accepted. With Node's default of 511, a burst of connections from
+ * one client fills the queue. Other clients then retry only after seconds.
+ */
 const BACKLOG = 2_048;
 
 export interface ListenOptions {
-  /** The first must be bound; a further one that cannot be bound is skipped. */
+  /** The start fails if the first address cannot be bound. A further address that cannot be bound is skipped. */
   readonly addresses: readonly string[];
   /** 0 picks a free port. */
   readonly port: number;
@@ -28,11 +34,14 @@ export interface ListenOptions {
   readonly tls?: SecureContextOptions;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
-  /** Maximum of open connections; further ones are disconnected. Default: no limit. */
+  /** Maximum number of open connections. A connection beyond the limit is closed at once. Default: no limit. */
   readonly maxConnections?: number | undefined;
   /** Called when a connection exceeds `maxConnections`. */
   onTooMany?(): void;
-  /** Maximum of open connections per address or IPv6 /64 network; further ones are disconnected. 0 (default): no limit. Called for each connection. */
+  /**
+   * Called for each connection. @returns the maximum number of open connections of this address or IPv6 /64 network; 0
+   * (default): no limit. A connection beyond the limit is closed at once.
+   */
   mostOf?(remoteAddress: string): number;
 }
 
@@ -42,9 +51,12 @@ export interface Listener {
   readonly addresses: readonly string[];
   /** New sockets get this certificate; open ones keep theirs. Only for a TLS port. */
   useCertificate(tls: SecureContextOptions): void;
-  /** Accepts no new sockets; open ones stay. */
+  /** Stops accepting sockets. Open sockets stay open. */
   refuse(): void;
-  /** Disconnects the remaining HTTP clients. Resolves when every socket is closed. */
+  /**
+   * Disconnects the remaining HTTP clients; the owner of the WebSockets closes those. Resolves when every socket is
+   * closed.
+   */
   close(): Promise<void>;
 }
 
@@ -162,12 +174,15 @@ function refuseClearText(error: NodeJS.ErrnoException, socket: TLSSocket & { rea
   socket._parent?.end(["HTTP/1.1 400 Bad Request", ...lines, "", CLEAR_TEXT].join("\r\n"));
 }
 
-/** At module level: a closure in the upgrade handler would keep the request of every connection in memory. */
+/**
+ * This function is at module level, because a closure in the upgrade handler would keep the request of every connection
+ * in memory.
+ */
 function cutOff(this: Duplex): void {
   this.destroy();
 }
 
-/** Queued after the tick that writes the challenge. */
+/** The upgrade handler queues this call with `nextTick`, after the code that writes the challenge. */
 function uncork(socket: Duplex): void {
   socket.uncork();
 }
@@ -190,7 +205,7 @@ function refusal(error: NodeJS.ErrnoException, address: string, port: number): S
   }
   const next =
     error.code === "EADDRNOTAVAIL"
-      ? "this machine does not have that address; set gateway.customBindHost to one of its addresses"
+      ? "set gateway.customBindHost to an address of this machine; it does not have the address above"
       : "choose another port with --port, or another address with gateway.bind";
   return new StartupRefusal(`cannot listen on ${address} port ${port}: ${error.message}\nNext: ${next}`);
 }

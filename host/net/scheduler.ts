@@ -19,7 +19,7 @@ const NEW_MS = 3;
 const BYTE_MS = 3 / 1_048_576;
 /** Fraction of the time that a connection may work without ever waiting. */
 const FREE = 1 / 20;
-/** Maximum of recent work remembered per connection, in milliseconds: a flood is forgotten after 2 s. */
+/** Maximum milliseconds of recent work remembered per connection: a flood is forgotten after 2 s. */
 const MOST_MS = 100;
 /** Milliseconds of work below which the scheduler queues no turn in the event loop. */
 const NOTICED_MS = 1;

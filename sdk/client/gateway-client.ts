@@ -78,14 +78,17 @@ export interface GatewayClient {
   call<M extends Method>(method: M, params: ParamsOf<M>, options?: CallOptions): Promise<ResultOf<M>>;
   /** As `call`, for a method known only by name. */
   request(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
-  /** @returns stops listening. */
+  /** @returns a function that stops listening */
   on<E extends EventSpec>(event: E, listener: (payload: PayloadOf<E>, frame: EventFrame) => void): () => void;
-  /** Every event frame. @returns stops listening. */
+  /** Called with every event frame. @returns a function that stops listening */
   onEvent(listener: (frame: EventFrame) => void): () => void;
-  /** Events were missed and cannot be recovered: refresh any state built from events. @returns stops listening. */
+  /**
+   * Called when events were missed and cannot be recovered: refresh any state built from events. @returns a function
+   * that stops listening
+   */
   onGap(listener: (expected: number, received: number) => void): () => void;
   onClose(listener: (info: CloseInfo) => void): () => void;
-  /** After a reconnect. @returns stops listening. */
+  /** Called after a reconnect. @returns a function that stops listening */
   onReconnect(listener: (hello: HelloOk) => void): () => void;
   /** Closes for good. Resolves when the socket is closed. Safe to call twice. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Containment of paths. Pure: links are not resolved. */
+/** Checks whether a path is inside a directory. Pure: symbolic links are not resolved. */
 import { isAbsolute, relative, sep } from "node:path";
 
 /**

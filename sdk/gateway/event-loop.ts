@@ -10,8 +10,8 @@ export interface EventLoopBlock {
 }
 
 /**
- * Attributes code that runs in the gateway's main thread to plugins. Every generation of a plugin has its own number,
- * never reused in this process; 0: code of no plugin.
+ * Attributes code that runs in the gateway's main thread to plugins. Every start and every reload of a plugin gets a
+ * number of its own, never reused in this process; 0: no code of a plugin.
  */
 export interface EventLoopOwners {
   /** One `Int32`: the owner of the code that runs now, up to its first `await`. Other threads may read it. */
@@ -21,8 +21,8 @@ export interface EventLoopOwners {
   /** Owner of the async context of this call. */
   current(): number;
   /**
-   * Calls `listen` for each current owner and each change; `undefined`: that generation has ended.
-   * @returns a function that stops it
+   * Calls `listen` for each current owner and each change; `undefined`: the plugin was stopped or reloaded. @returns a
+   * function that ends the calls of `listen`
    */
   follow(listen: (owner: number, plugin: string | undefined) => void): () => void;
   /**

@@ -31,7 +31,7 @@ export interface Lease {
 /** Start of this process, epoch ms; distinguishes it from an earlier one with the same id. */
 const PROCESS_START = Math.round(performance.timeOrigin);
 
-/** A unique name for one generation of a plugin in one process. */
+/** A unique name of an owner: a plugin in one process, from one start or reload to the next. */
 export function newOwner(): string {
   return [hostname(), process.pid, PROCESS_START, randomUUID()].join("/");
 }

@@ -129,7 +129,7 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     for (const timer of timers) clearInterval(timer);
     exactly(
       found,
-      /opens nothing in setup: setup must only declare/,
+      /opens nothing in setup: setup may only declare/,
       /leaves nothing open when the gateway stops: left open: 6 Timeout/,
     );
 

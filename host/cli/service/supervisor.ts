@@ -80,7 +80,7 @@ export async function findSupervisor(machine: Machine): Promise<Supervisor> {
 }
 
 function none(why: string, byHand: string): GatewayError {
-  return new GatewayError("UNAVAILABLE", `${why}; run it with: ${byHand}\nNext: ${byHand}`);
+  return new GatewayError("UNAVAILABLE", `${why}, so the gateway cannot run as a service\nNext: ${byHand}`);
 }
 
 function lastLine({ stderr }: ProgramEnd): string {

@@ -49,7 +49,10 @@ export interface HttpHandler {
 
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 const BODY_TIMEOUT_MS = 30_000;
-/** Choice: requests in flight per connection, as many as calls of a WebSocket. Further ones wait, and the gateway stops reading their connection. */
+/**
+ * Choice: maximum number of requests in flight per connection, as many as calls of a WebSocket. Further requests wait,
+ * and the gateway stops reading their connection.
+ */
 const MAX_PIPELINED = 64;
 
 /** The requests of one connection. */

@@ -15,7 +15,10 @@ import { keepGenerated } from "./generated.ts";
  * link points to another file.
  */
 export const LOOK_MS = 10_000;
-/** Choice: milliseconds before its expiry from which on a certificate is warned about. A generated one is renewed earlier. */
+/**
+ * Choice: the log warns about a certificate this many milliseconds before its expiry. The gateway renews a generated
+ * certificate earlier.
+ */
 const WARN_MS = 14 * 86_400_000;
 
 export interface PortCertificateOptions {
@@ -50,7 +53,10 @@ export class PortCertificate {
     return this.#current;
   }
 
-  /** Checks the files periodically. @param changed called with each new certificate. @returns stops the checks */
+  /**
+   * Checks the files periodically. @param changed called with each new certificate. @returns a function that stops the
+   * checks
+   */
   follow(changed: (certificate: Certificate) => void): () => void {
     return this.#options.clock.setInterval(() => void this.look(changed), LOOK_MS);
   }

@@ -1,7 +1,7 @@
 /** Limits the calls of methods with a budget. In memory only. Spec: protocol/authorization.md §4; http/auth.md §9. */
 import { type Clock, GatewayError, type RateLimit } from "@svc/sdk";
 
-/** Windows stored; above that, the one that began first is dropped. */
+/** Maximum number of stored windows. Beyond it, the window that began first is dropped. */
 const MAX_KEYS = 10_000;
 
 interface Window {
@@ -12,7 +12,7 @@ interface Window {
 export class CallLimiter {
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #maxKeys: number;
-  /** By bucket and key, in the order they began. */
+  /** The windows by bucket and key, in the order they began. */
   readonly #windows = new Map<string, Window>();
 
   constructor(clock: Pick<Clock, "elapsed">, maxKeys: number = MAX_KEYS) {
@@ -49,7 +49,7 @@ export class CallLimiter {
   }
 }
 
-/** The caller, for counting. */
+/** The facts about a caller by which its calls are counted. */
 export interface CallOrigin {
   readonly deviceId: string | undefined;
   readonly clientAddress: string | undefined;
@@ -57,7 +57,10 @@ export interface CallOrigin {
   readonly connectionId: string;
 }
 
-/** Device and address; an address of this machine identifies no caller. A caller with neither is counted by connection. */
+/**
+ * The key under which a caller is counted: device and address. An address of this machine identifies no caller. A
+ * caller without a device and an address is counted by connection.
+ */
 export function limitKey({ deviceId, clientAddress, local, connectionId }: CallOrigin): string {
   const address = local ? undefined : clientAddress || undefined;
   const key = `${deviceId ?? "unknown-device"}|${address ?? "unknown-ip"}`;

@@ -60,11 +60,17 @@ interface Pending {
 
 /** Milliseconds a peer gets to answer the close before its socket is terminated. */
 const CLOSE_GRACE_MS = 1_000;
-/** The same for a slow reader, which must first read the bytes in its socket to receive the close reason. */
+/**
+ * Milliseconds a slow reader gets to answer the close: it must first read the bytes in its socket to receive the close
+ * reason.
+ */
 const SLOW_GRACE_MS = 30_000;
 /** A slow reader with more unread bytes only gets `CLOSE_GRACE_MS`. */
 const SLOW_GRACE_BYTES = 1_048_576;
-/** Choice: calls per connection that wait for a response. An accepted call, which only waits for its second response, is not counted. */
+/**
+ * Choice: maximum number of calls per connection that wait for a response. An accepted call, which only waits for its
+ * second response, is not counted.
+ */
 const MAX_CALLS = 64;
 /** Milliseconds after which a retry is worthwhile. */
 const CALLS_RETRY_MS = 250;
@@ -75,13 +81,16 @@ const TOO_MANY_CALLS = refusal(
   {},
   { retryAfterMs: CALLS_RETRY_MS },
 );
-/** Choice: characters of the id and of the method of a request. Responses repeat both. */
+/** Choice: maximum number of characters of the id, and of the method, of a request. Responses repeat both. */
 const MAX_NAME = 65_536;
 const NAME_TOO_LONG = new GatewayError(
   "INVALID_REQUEST",
   `invalid request frame: id and method have at most ${MAX_NAME} characters`,
 );
-/** Calls in a row that may be refused for their role; one more closes the connection. Spec: protocol/authorization.md §4. */
+/**
+ * Maximum number of calls in a row that are refused for their role; one more closes the connection. Spec:
+ * protocol/authorization.md §4.
+ */
 const MOST_UNAUTHORIZED = 10;
 
 export class Connection implements Receiver {

@@ -16,7 +16,10 @@ import type { Dispatcher } from "./dispatch.ts";
 import type { Identified } from "./handshake.ts";
 import { Backlog } from "./outbox.ts";
 
-/** Maximum of connections not admitted yet; one more closes the oldest. Choice: more than a burst of clients after a restart. */
+/**
+ * Maximum number of connections not admitted yet; one more closes the oldest. Choice: more than a burst of clients
+ * after a restart.
+ */
 const MAX_PENDING = 10_000;
 
 export interface ConnectionsOptions extends Pick<ConnectionOptions, "log" | "handshakeTimeoutMs" | "maxBufferedBytes"> {

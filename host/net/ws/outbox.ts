@@ -10,7 +10,7 @@ const COPY_BELOW_BYTES = 65_536;
 const SOCKET_BYTES = 262_144;
 /** A reader with more unread bytes than this is counted in the backlog. */
 const BEHIND_BYTES = 65_536;
-/** Choice: unread bytes of all readers of a gateway together; five times the limit of one reader. */
+/** Choice: maximum number of unread bytes of all readers of a gateway together; five times the limit of one reader. */
 export const MAX_BACKLOG_BYTES = 5 * 52_428_800;
 
 /** Outboxes to flush when this tick ends, in one step: a tick per outbox costs more than everything else. */

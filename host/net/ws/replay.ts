@@ -3,7 +3,10 @@ import { randomUUID } from "node:crypto";
 import type { EventSpec } from "@svc/sdk";
 import type { EventCursor, StateVersion } from "@svc/sdk/protocol";
 
-/** Events and bytes stored; older events are dropped first. Choice: about a minute of a busy gateway. */
+/**
+ * Maximum number of stored events and of their bytes; the oldest event is dropped first. Choice: about a minute of a
+ * busy gateway.
+ */
 const MOST_EVENTS = 1_000;
 const MOST_BYTES = 8_388_608;
 

@@ -1,4 +1,4 @@
-/** Locates a program once; the located file is the one that is judged and run. */
+/** Locates a program once. The policy is applied to the located file, and that file is run. */
 import { constants } from "node:fs";
 import { access, realpath, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
@@ -33,8 +33,8 @@ export async function findOnPath(name: string, { path, platform }: ProgramPlaces
 }
 
 /**
- * The file meant by `argv[0]`: absolute, without symbolic links. Choice: a link is judged as its target, so that a name
- * on the allowlist cannot be given to another program.
+ * The file meant by `argv[0]`: absolute, without symbolic links. Choice: the policy applies to the target of a link, so
+ * that a name on the allowlist cannot be given to another program.
  * @param cwd absolute; base for names with a slash
  * @returns `undefined` if there is no such program
  */

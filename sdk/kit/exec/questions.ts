@@ -13,7 +13,7 @@ import type { GatewayClient } from "@svc/sdk/client";
 
 /** Maximum displayed characters of one value. */
 const MAX_SHOWN = 4_000;
-/** Maximum requests read at the start. */
+/** Maximum number of requests read at the start. */
 const MAX_OPEN = 500;
 
 /** The decision given by a line of input. */

@@ -21,8 +21,8 @@ const WRAPPERS = words(`
 export type Runner = "shell" | "interpreter" | "wrapper";
 
 /**
- * Judged by the name it is called by and the name of its file; trailing versions (`python3.12`, `ld-linux-x86-64.so.2`)
- * and `.exe` are ignored.
+ * How a program runs others, by the name it is called by and the name of its file; trailing versions (`python3.12`,
+ * `ld-linux-x86-64.so.2`) and `.exe` are ignored.
  * @param called `argv[0]`, or a word that could be a program
  */
 export function runnerOf(called: string, path: string = called): Runner | undefined {

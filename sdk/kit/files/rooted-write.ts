@@ -99,7 +99,11 @@ async function replaceable({ directory, last, name }: Spot, expected?: Stats | n
   await directory.check();
   if (stats) requirePlain(stats, name);
   const isExpected = expected === null ? stats === undefined : expected === undefined || isUnchanged(stats, expected);
-  if (!isExpected) throw new GatewayError("CONFLICT", `${printable(name)} changed since it was read; read it again`);
+  if (!isExpected)
+    throw new GatewayError(
+      "CONFLICT",
+      `${printable(name)} is not in the expected state: it was changed, created or removed meanwhile; read it again`,
+    );
   return stats;
 }
 

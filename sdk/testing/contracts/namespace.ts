@@ -1,4 +1,4 @@
-/** Contract suite of a namespace: its methods match their specs, enforce their scopes, and survive a reload. */
+/** Contract suite of a namespace: its methods match their definitions, enforce their scopes, and survive a reload. */
 import assert from "node:assert/strict";
 import type { GatewayClient } from "../../client/gateway-client.ts";
 import type { Contract, Method, ParamsOf } from "../../contract.ts";
@@ -12,9 +12,9 @@ import { observed } from "./contribution.ts";
 import { openedBy } from "./resources.ts";
 import { expectFits, leastOf, misfitsOf, withUnknownKey } from "./values.ts";
 
-/** Context for computing params. */
+/** Argument of a sample function, from which the function computes the params. */
 export interface NamespaceScene extends Pick<TestGateway, "client" | "stateDir"> {
-  /** The latest results of earlier methods, by key. */
+  /** The latest results of earlier methods, by the key of the method in the contract. */
   readonly results: Readonly<Record<string, unknown>>;
 }
 
@@ -24,20 +24,21 @@ export type NamespaceSample<P> = P | ((scene: NamespaceScene) => P | Promise<P>)
 /** Options of `namespaceContract`. */
 export interface NamespaceContractOptions<C extends Contract> extends Pick<TestGatewayOptions, "config" | "gateway"> {
   /**
-   * The plugin value; or an id, package or path, in which case `setup` is not checked (`svc plugins check` does that).
+   * The plugin object, or its id, package name or path. Without the object, the suite does not check `setup`; `svc
+   * plugins check` does.
    */
   readonly plugin: Plugin | string;
   readonly contract: C;
   /** Further required plugins. Default: none. */
   readonly plugins?: readonly (Plugin | string)[];
   /**
-   * Params that the methods must accept, by key, in an order that works. A method without samples is called with the
-   * minimal params its schema accepts, and may refuse them.
+   * Params that the methods must accept, by the key of the method, in an order in which the calls succeed. A method
+   * without samples is called with the minimal params its schema accepts, and may refuse them.
    */
   readonly samples?: { readonly [K in keyof C]?: readonly NamespaceSample<ParamsOf<C[K]>>[] };
   /**
-   * Methods that are not called with valid params, because their effect is too strong for a test, or depends on someone
-   * else.
+   * Methods that are not called with valid params, because their effect is too strong for a test or needs a second
+   * party, e.g. another client.
    */
   readonly sideEffects?: readonly (keyof C & string)[];
   /** Methods whose params deliberately accept unknown keys. */
@@ -49,7 +50,8 @@ const RELOADS = 5;
 
 /**
  * Registers subtests: every method is served, returns what its schema says, and rejects invalid params and callers
- * without its scope; `setup` opens nothing, reloads preserve everything, and nothing is left open.
+ * without its scope; `setup` opens nothing; reloads preserve the declarations, the methods and the connections; and
+ * nothing is left open.
  */
 export async function namespaceContract<C extends Contract>(
   t: ContractContext,
@@ -107,7 +109,7 @@ async function inGateway<C extends Contract>(
       if (!open.includes(key) && (method.params as { type?: unknown }).type === "object") {
         assert.ok(
           strict,
-          `${method.name} accepts unknown keys: write its params with Strict({ ... }), or list it in "open"`,
+          `${method.name} accepts unknown keys: write its params with Strict({ ... }), or list ${key} in "open"`,
         );
         if (least !== undefined) misfits.push({ what: "with an unknown key", value: withUnknownKey(least) });
       }
@@ -125,7 +127,7 @@ async function inGateway<C extends Contract>(
     await t.test(`${method.name} allows only callers with the scope ${method.scope}`, async () => {
       for (const held of [[], ...SCOPES.map((scope) => [scope])]) {
         const allowed = method.scope === "none" || coversScope(held, method.scope);
-        const { message } = await refusalOf(call(method, held), method, []); // params are validated after the scope check
+        const { message } = await refusalOf(call(method, held), method, []); // the gateway checks the scope before the params
         if (method.role === "node") assert.match(message, /^unauthorized role/, method.name);
         else if (allowed) assert.doesNotMatch(message, /^missing scope/, `${method.name} with [${held.join()}]`);
         else assert.equal(message, `missing scope: ${method.scope}`, `${method.name} with [${held.join()}]`);
@@ -166,13 +168,13 @@ async function inGateway<C extends Contract>(
 
   if (typeof plugin === "string") return;
   await t.test("opens nothing in setup", async () => {
-    // Other code may open resources at the same time; resources opened by setup appear each time.
+    // Other code may open resources during a setup. Only a kind that appears in every setup counts as opened by setup.
     const [first = [], ...others] = opened;
     const always = first.filter((kind) => others.every((kinds) => kinds.includes(kind)));
     assert.deepEqual(
       always,
       [],
-      "setup must only declare: open files, sockets and timers in gateway.start(...), every or after",
+      "setup may only declare; move the opening of files, sockets and timers to gateway.start(...), every or after",
     );
   });
 }
@@ -186,12 +188,17 @@ function inOrder(methods: readonly [string, Method][], sampled: readonly string[
 function least(key: string, { name, params }: Method): unknown {
   const made = leastOf(params);
   if (made) return made.value;
-  throw new Error(`params of ${name} cannot be generated: pass some in samples.${key}, or list it in sideEffects`);
+  throw new Error(
+    `params of ${name} cannot be generated: pass params in samples.${key}, or list ${key} in sideEffects`,
+  );
 }
 
 type Caller = () => Promise<GatewayClient>;
 
-/** A connection without a device has its own rate limit, so rate-limited methods get a new connection for each call. */
+/**
+ * The suite connects without a device, and the gateway counts such connections separately. Each call of a rate-limited
+ * method therefore gets a new connection.
+ */
 function callers({ client, connect }: TestGateway): (method: Method, held?: readonly string[]) => Caller {
   const byScopes = new Map<string, Promise<GatewayClient>>();
   return ({ limit }, held) =>
@@ -219,7 +226,7 @@ async function refusalOf(
   return assert.fail(`${name} accepted ${JSON.stringify(params)}, which it should reject`);
 }
 
-/** @returns `undefined` for generated params that were refused with an error message */
+/** @returns the result; `undefined` if the method refused generated params with an error other than `INTERNAL` */
 async function answerOf(
   client: GatewayClient,
   { name }: Method,

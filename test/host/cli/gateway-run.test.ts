@@ -164,7 +164,7 @@ describe("svc gateway run refuses to start", () => {
     [
       "on a port that is none, before any plugin runs",
       {},
-      /SVC_GATEWAY_PORT is "eighty", but must be a port from 0 to 65535/,
+      /SVC_GATEWAY_PORT is "eighty"; set it to a whole number from 0 to 65535/,
       { SVC_GATEWAY_PORT: "eighty" },
     ],
     [

@@ -95,7 +95,7 @@ for (const run of ["host", "worker", "process"] as const)
         'status badge other is not listed under "svc.contributes"; add "other" to svc.contributes in package.json',
       );
       const twice = await scene(t, `gateway.badge("mood", () => ""); gateway.badge("mood", () => "");`, { run });
-      assert.equal(twice.report()?.reason, "it declares the status badge mood twice");
+      assert.equal(twice.report()?.reason, "plugin guest declares the status badge mood twice");
     });
   });
 

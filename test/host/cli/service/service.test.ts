@@ -169,7 +169,11 @@ describe("the service manager", () => {
   });
 
   const nobody: [why: string, machine: Machine, told: RegExp][] = [
-    ["no systemd", machine("other", "linux", () => 0), /no systemd user session; run it with: svc gateway run/],
+    [
+      "no systemd",
+      machine("other", "linux", () => 0),
+      /no systemd user session, so the gateway .+ service\nNext: svc gateway run/,
+    ],
     ["no bus", machine("systemctl", "linux", () => 1), /no systemd user session \(Failed to connect to bus\)/],
     ["another system", machine("systemctl", "win32", () => 0), /user services are not supported on win32/],
   ];
@@ -191,7 +195,7 @@ describe("svc gateway install", { timeout: 120_000 }, () => {
     assert.ok(!shown.stdout.includes("hunter22"));
     const refused = await here.svc(["gateway", "install"], env);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /run it with: SVC_STATE_DIR=\S+ \S+node \S+svc\.js gateway run/);
+    assert.match(refused.stderr, /Next: SVC_STATE_DIR=\S+ \S+node \S+svc\.js gateway run/);
     const gone = await here.svc(["gateway", "uninstall"], env);
     assert.match(gone.stdout, /nothing to do/);
   });

@@ -322,7 +322,7 @@ describe("agents.files.restore", () => {
     await use("SOUL.md", "one");
     await edit("SOUL.md", "by hand");
     meanwhile = () => edit("SOUL.md", "by hand, meanwhile");
-    await assert.rejects(restore("SOUL.md", 1), { code: "CONFLICT", message: /SOUL\.md changed since it was read/ });
+    await assert.rejects(restore("SOUL.md", 1), { code: "CONFLICT", message: /SOUL\.md is not in the expected state/ });
     assert.equal(await text("SOUL.md"), "by hand, meanwhile");
   });
 

@@ -194,7 +194,7 @@ describe("a file below a directory", () => {
 
   it("is replaced and removed only as it was read, where that is asked for", async (t) => {
     const { root } = await setUp(t);
-    const conflict = { code: "CONFLICT", message: /changed since it was read/ };
+    const conflict = { code: "CONFLICT", message: /is not in the expected state/ };
     const first = await writeWithin(root, "a.txt", "one", { expected: null });
     await assert.rejects(writeWithin(root, "a.txt", "two", { expected: null }), conflict);
     const second = await writeWithin(root, "a.txt", "three", { expected: first });
