@@ -18,10 +18,10 @@ const Payload = Type.Object({
   stats: Type.Optional(Type.Unknown()),
 });
 
-/** Most notes posted after one restart. Choice: the newest; without a restart they must not pile up. */
+/** Maximum number of notes posted after one restart. Choice: the newest; without a restart notes must not pile up. */
 const MOST_NOTES = 20;
 
-/** `earlier`: notes of other callers who joined the same restart. Choice: an addition, so that no message is lost. */
+/** `earlier`: notes of other callers who joined the same restart. Choice: the field is an addition; no message is lost. */
 const SentinelFile = Type.Object({
   version: Type.Literal(1),
   payload: Payload,

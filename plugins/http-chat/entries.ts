@@ -71,7 +71,7 @@ function readCalls(fields: Fields, param: string): readonly ToolCallBlock[] {
 
 function readCall(call: unknown, param: string): ToolCallBlock {
   const { id, type = "function", function: called } = fieldsOf(call, param);
-  if (type !== "function") refuseField(`${param}.type`, "only calls of type function are supported");
+  if (type !== "function") refuseField(`${param}.type`, 'only calls of type "function" are supported');
   if (typeof id !== "string" || id === "") return refuseField(`${param}.id`, "must be a text");
   const { name, arguments: json } = fieldsOf(called, `${param}.function`);
   if (typeof name !== "string" || name === "") return refuseField(`${param}.function.name`, "must be a text");

@@ -58,7 +58,8 @@ function checked(value: unknown): Body {
 function requireFunctions(tools: unknown): void {
   if (!Array.isArray(tools)) return;
   const other = tools.findIndex((tool: { readonly type?: unknown } | null) => tool?.type !== "function");
-  if (other >= 0) refuseField(`tools[${other}].type`, "only tools of type function are supported", "unsupported_value");
+  if (other >= 0)
+    refuseField(`tools[${other}].type`, 'only tools of type "function" are supported', "unsupported_value");
 }
 
 function refuseViolation({ path, message, unexpected }: Violation): never {

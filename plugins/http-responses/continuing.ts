@@ -27,7 +27,7 @@ export interface Continuation {
 
 /** Choice: latest messages that are searched for the response before the whole transcript is read. */
 const TAIL = 20;
-/** Choice: most messages that a new session copies. */
+/** Choice: maximum number of messages that a new session copies. */
 const BRANCH = 1_000;
 
 const PATH: Path = ["previous_response_id"];

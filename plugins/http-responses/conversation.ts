@@ -125,7 +125,7 @@ function assistantAsUser(entries: readonly Entry[]): readonly Entry[] {
   return said?.kind === "assistant" ? [...entries.slice(0, last), { ...said, kind: "user" }] : [];
 }
 
-/** Start of the consecutive entries of this kind that end before `end`, at most `most` of them. */
+/** Start of the consecutive entries of this kind that end before `end`; maximum number: `most`. */
 function startOf(entries: readonly Entry[], end: number, kind: Entry["kind"], most: number): number {
   let start = end;
   while (start > 0 && end - start < most && entries[start - 1]?.kind === kind) start -= 1;

@@ -16,7 +16,7 @@ export const LEVEL_NAMES: readonly string[] = LEVELS.map(([name]) => name);
 /** Subsystem of lines that the gateway itself writes. */
 export const HOST = "host";
 
-/** Most characters of a line shown to people. */
+/** Maximum characters of a line shown to people. */
 const MAX_SHOWN = 4_000;
 
 export interface Filter {

@@ -7,7 +7,7 @@ import type { PdfDocument, PdfLibrary } from "./pdf-library.ts";
 const importCanvases = () => import("@napi-rs/canvas");
 type Canvases = Awaited<ReturnType<typeof importCanvases>>;
 
-/** Choice: most pixels of a picture inside a page, and of any drawing surface; 200 MB. */
+/** Choice: maximum pixels of a picture inside a page, and of any drawing surface; they take 200 MB. */
 export const MAX_CANVAS_PIXELS = 50_000_000;
 
 /** Loaded on first use. */

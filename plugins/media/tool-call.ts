@@ -29,7 +29,7 @@ export interface MediaServices {
   readonly clock: Pick<Clock, "now" | "setTimeout">;
 }
 
-/** Choice: most pictures or documents of one call. */
+/** Choice: maximum number of pictures or documents in one call. */
 export const MAX_SOURCES = 8;
 
 export const Prompt = Type.String({ minLength: 1, maxLength: 20_000, description: "The question to answer" });

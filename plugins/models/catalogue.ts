@@ -157,7 +157,7 @@ function configuredBy({ defaultRef }: Catalogue, id: string): string {
   return defaultRef?.trim() === id ? " (from `models.default`)" : "";
 }
 
-/** Most models named in a refusal. */
+/** Maximum number of models named in a refusal. */
 const NAMED = 10;
 
 function available(catalogue: Catalogue, policy: Policy | undefined): string {

@@ -24,8 +24,8 @@ const ModelEntry = Strict({
     description: "Supported kinds of input",
   }),
   // Choice: no assumed window or limit; if absent, the server's own limits apply.
-  contextWindow: tokens("Largest number of tokens of request and answer together"),
-  maxTokens: tokens("Largest number of tokens of an answer; default: the server's limit"),
+  contextWindow: tokens("Maximum number of tokens of request and answer together"),
+  maxTokens: tokens("Maximum number of tokens of an answer; default: the server's limit"),
   headers: Type.Optional(Headers),
   cost: Type.Optional(
     Strict(

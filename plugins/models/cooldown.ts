@@ -71,7 +71,7 @@ export class Cooldowns {
   /**
    * Concurrent requests that all fail count as one failure: only a request sent after the last failure adds to the count.
    * @param question `askedAt`: epoch ms, default now. `retryAfterMs`: from the server; used for rate limits only, up to the
-   *   longest cooldown
+   *   maximum cooldown
    */
   failed(
     account: string,

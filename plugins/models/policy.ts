@@ -25,7 +25,7 @@ export function aliasesOf(policy: Policy | undefined): { alias: string; model: s
     .sort((left, right) => left.alias.localeCompare(right.alias, "en"));
 }
 
-/** Most models named in a refusal. */
+/** Maximum number of models named in a refusal. */
 const NAMED = 10;
 
 /** @throws GatewayError always: `INVALID_REQUEST`. */

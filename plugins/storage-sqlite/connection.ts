@@ -4,7 +4,7 @@ import type { Worker } from "node:worker_threads";
 import { RETRY_AFTER_MS } from "./failures.ts";
 import type { Answer, Failure, Instruction, Report, Request, Value, Work } from "./messages.ts";
 
-/** Choice: most calls that wait for one thread; bounds memory when the disk hangs. */
+/** Choice: maximum number of calls that wait for one thread; limits memory when the disk hangs. */
 const MAX_WAITING = 10_000;
 /** Choice: most reads sent to the thread at a time; the others wait here. Their rows arrive together and block the main thread together. */
 const MAX_READS = 16;

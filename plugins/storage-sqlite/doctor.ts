@@ -8,7 +8,7 @@ import { type CommandContext, configuredValue, type DoctorFinding } from "@svc/s
 import { health } from "@svc/sdk/health";
 import { isLost, lossOf, wayBack } from "./database-file.ts";
 
-/** Choice: most bytes of a database that is copied. */
+/** Choice: maximum bytes of a database that is copied. */
 const LARGEST = 2 * 1_024 ** 3;
 /** Milliseconds within which a gateway must respond. */
 const PATIENCE = 5_000;

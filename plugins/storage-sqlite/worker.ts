@@ -17,7 +17,7 @@ import type {
 
 type Write = (TransactionWork | MigrateWork | SpaceWork) & { readonly id: number };
 
-/** Most transactions of one commit, and most milliseconds in which it accepts new ones: reads wait meanwhile. */
+/** Maximum transactions of one commit, and maximum milliseconds in which the commit accepts more: reads wait meanwhile. */
 const MAX_GROUP = 256;
 const MAX_GROUP_MS = 20;
 /** Milliseconds after which finished reads are sent while others of the same tick are still pending. */
