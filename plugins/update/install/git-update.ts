@@ -28,7 +28,7 @@ interface Repository {
   readonly steps: Steps;
 }
 
-/** @throws StepFailed; Error of the file system. The former version is in place then. */
+/** @throws StepFailed; Error of the file system. After an error, the former version is in place. */
 export async function updateCheckout(installation: Checkout, work: UpdateWork): Promise<Outcome> {
   const { root } = installation;
   const { git, npm } = work.programs;
