@@ -50,7 +50,7 @@ export const EMBEDDED = "this gateway runs inside another program";
 function embedded(version: string): Update {
   return {
     report: { status: "skipped", mode: "unknown", reason: "embedded", before: { version }, steps: [], durationMs: 0 },
-    why: `${EMBEDDED}, and is updated with it`,
+    why: `${EMBEDDED}, and is updated together with that program`,
     byHand: ["update the program that runs it"],
   };
 }
