@@ -8,7 +8,7 @@ import { refuseField } from "./refusals.ts";
 
 /** A validated request. */
 export interface Question {
-  /** Model as sent, else `svc`; returned in the response. */
+  /** The model as sent, else `svc`. The response repeats it. */
   readonly model: string;
   readonly user: string | undefined;
   readonly isStream: boolean;

@@ -58,7 +58,7 @@ export interface Easel {
   readonly load?: () => Promise<Canvases | undefined>;
 }
 
-/** PNGs of the pages. Pages that cannot be drawn are left out; without the drawing library, all of them. */
+/** PNGs of the pages. Pages that cannot be drawn are left out; without the drawing library, the list is empty. */
 export async function drawPages(
   document: PdfDocument,
   pages: readonly number[],

@@ -1,4 +1,4 @@
-/** Which pages of a document are requested, which are read, and at what size they are drawn. Decides only. */
+/** Decides which pages of a document are read, and at what size pages are drawn. Pure. */
 import { invalidRequest } from "@svc/sdk/errors"; // the process that reads a PDF loads this file, too
 import type { PageRange } from "./pdf-job.ts";
 
@@ -22,7 +22,7 @@ export function parsePages(text: string): readonly PageRange[] {
 /** Pages to read, in the requested order. */
 export interface PageChoice {
   readonly pages: readonly number[];
-  /** More pages were requested. */
+  /** More pages were requested than are read. */
   readonly isCut: boolean;
 }
 

@@ -36,9 +36,9 @@ export interface PdfContent {
   readonly pageCount: number;
   /** The pages that were read. */
   readonly texts: readonly PageText[];
-  /** Empty if there was enough text, or if pages cannot be rendered. */
+  /** The rendered pages; empty if there was enough text, or if pages cannot be rendered. */
   readonly pictures: readonly PagePicture[];
-  /** Some pages, or some of the text, are left out. */
+  /** Whether some pages, or a part of the text, are left out. */
   readonly isCut: boolean;
 }
 

@@ -7,7 +7,7 @@ export interface FailoverOptions<A> {
   readonly cooldowns: Cooldowns;
   readonly clock: Pick<Clock, "setTimeout">;
   readonly signal: AbortSignal;
-  /** One attempt: pieces, then a `finish`. */
+  /** Makes one attempt: yields pieces, then a `finish`. */
   readonly ask: (account: A) => AsyncIterable<ModelEvent>;
   /** Called with the answering account at its first piece. */
   readonly onAnswer?: ((account: A) => void) | undefined;
