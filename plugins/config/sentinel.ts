@@ -47,7 +47,7 @@ export function createSentinel(pathOf: () => string, log: Logger): Sentinel {
     if (text === undefined) return [];
     const file = parse(text);
     if (!file) {
-      log.warn({ path, text: text.slice(0, 500) }, "the restart sentinel is not valid and is removed");
+      log.warn({ path, text: text.slice(0, 500) }, "the file of notes for after the restart is invalid and is removed");
       return [];
     }
     return [...(file.earlier ?? []), file.payload];

@@ -42,7 +42,7 @@ interface Tracked {
 /** @param self called at the first listing. @param clock epoch ms */
 export function createPresence(self: () => SelfFacts, clock: { now(): number }): PresenceList {
   let own: Omit<Presence, "ts"> | undefined;
-  /** By key, in the order of `entry.ts`, oldest first. */
+  /** The entries by key, sorted by their field `ts`, oldest first. */
   const tracked = new Map<string, Tracked>();
 
   /** Moves the entry to the end, so that the map stays in order. */

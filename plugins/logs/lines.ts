@@ -26,7 +26,7 @@ export interface Filter {
   readonly subsystem?: string | undefined;
 }
 
-/** With a filter, lines that are not JSON are dropped: their level and subsystem are unknown. */
+/** Whether a line passes the filter. Lines that are not JSON do not pass: their level and subsystem are unknown. */
 export function passes(line: string, { level, subsystem }: Filter): boolean {
   if (level === undefined && subsystem === undefined) return true;
   const fields = parse(line);

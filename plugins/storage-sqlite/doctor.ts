@@ -97,7 +97,7 @@ export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
       );
     const copy = join(copies, basename(path));
     await copyFile(path, copy);
-    // The latest commits may only be in the log next to it.
+    // The latest commits may only be in the log next to the database.
     await copyFile(`${path}-wal`, `${copy}-wal`).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
@@ -111,7 +111,7 @@ export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
   }
 }
 
-/** `undefined` if the database is intact. */
+/** The problem of the database; `undefined` if the database is intact. */
 async function faultOf(path: string): Promise<string | undefined> {
   const { DatabaseSync } = await import("@photostructure/sqlite");
   let database: InstanceType<typeof DatabaseSync> | undefined;

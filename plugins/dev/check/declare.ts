@@ -89,7 +89,9 @@ async function declaredLists(manifest: Manifest, config: Config): Promise<Record
     const report = gateway.plugins().find(({ id }) => id === plugin.id);
     await gateway.stop();
     if (!staged)
-      throw new Error(`the plugin ${plugin.id} is ${report?.state ?? "not loaded"}: ${report?.reason ?? "no reason given"}`);
+      throw new Error(
+        `the plugin ${plugin.id} is ${report?.state ?? "not loaded"}: ${report?.reason ?? "no reason given"}`,
+      );
     const commands = await commandsOf(manifest, cacheDir);
     return { ...listsOf(await loadKinds([], cacheDir), manifest, staged), ...(commands ? { commands } : {}) };
   } finally {

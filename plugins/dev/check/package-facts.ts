@@ -73,7 +73,10 @@ export function packageProblems(
     ),
     ...unless(Array.isArray(files), failed("the package does not list its files", 'add "files", e.g. ["*.ts"]')),
     ...(Array.isArray(files) ? shipped : []).flatMap((path) =>
-      unless(covers(files as readonly unknown[], path), failed(`${path} would not be published`, 'add the path to "files"')),
+      unless(
+        covers(files as readonly unknown[], path),
+        failed(`${path} would not be published`, 'add the path to "files"'),
+      ),
     ),
   ];
 }

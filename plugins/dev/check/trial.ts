@@ -141,7 +141,9 @@ async function resultProblems(
       );
       const asked = `${name} with ${JSON.stringify(params)}`;
       if ("error" in answer)
-        problems.push(failed(`${asked} is refused: ${String(answer.error)}`, "accept the params, or correct the sample"));
+        problems.push(
+          failed(`${asked} is refused: ${String(answer.error)}`, "accept the params, or correct the sample"),
+        );
       else if (method && !matches(method.result, answer.value))
         problems.push(
           failed(`${asked}: ${describeViolations(method.result, answer.value)}`, "correct the result or its schema"),

@@ -66,7 +66,9 @@ async function publishedFiles(packages: readonly InstalledPackage[]): Promise<Fi
     reports = JSON.parse(stdout) as readonly PackReport[];
   } catch (error) {
     const why = error instanceof Error ? error.message.split("\n").slice(0, 3).join(" ") : String(error);
-    throw new PackageProblem(`npm cannot list the files of the packages: ${why}`, "check npm: npm --version", { cause: error });
+    throw new PackageProblem(`npm cannot list the files of the packages: ${why}`, "check npm: npm --version", {
+      cause: error,
+    });
   }
   return new Map(
     packages.map((one, index) => {

@@ -54,7 +54,10 @@ export function createPackageReader({ allPlatforms, fallback }: TreeOptions): (d
     const json = packageJson(directory);
     const { name, version } = json;
     if (!name || !version)
-      throw new PackageProblem(`${directory}/package.json has no name or no version`, "add name and version to the file");
+      throw new PackageProblem(
+        `${directory}/package.json has no name or no version`,
+        "add name and version to the file",
+      );
     const found: InstalledPackage = { directory, name, version, dependencies: new Map() };
     known.set(directory, found);
     for (const wanted of wantedBy(json)) {

@@ -64,7 +64,11 @@ describe("a request", () => {
       "context_management: the gateway summarizes long conversations itself; see agents.defaults.compaction",
     ],
     ["moderation", request({ moderation: {} }), "moderation: is not supported"],
-    ["top_logprobs", request({ top_logprobs: 2 }), "top_logprobs: log probabilities are not supported; remove this field"],
+    [
+      "top_logprobs",
+      request({ top_logprobs: 2 }),
+      "top_logprobs: log probabilities are not supported; remove this field",
+    ],
     [
       "included logprobs",
       request({ include: ["message.output_text.logprobs"] }),
