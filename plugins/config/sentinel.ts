@@ -21,7 +21,9 @@ const Payload = Type.Object({
 /** Maximum number of notes posted after one restart. Choice: the newest; without a restart notes must not pile up. */
 const MOST_NOTES = 20;
 
-/** `earlier`: notes of other callers who joined the same restart. Choice: the field is an addition; no message is lost. */
+/**
+ * `earlier`: notes of other callers who joined the same restart. Choice: the field is an addition; no message is lost.
+ */
 const SentinelFile = Type.Object({
   version: Type.Literal(1),
   payload: Payload,

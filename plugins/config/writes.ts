@@ -57,7 +57,10 @@ function shown({ path, config: value, hash, changed }: ConfigWritten) {
   return { ok: true as const, path, config: value, hash, changed };
 }
 
-/** Runs after the write: schedules a restart if a changed key needs a restart, and posts the note after the restart or now. Never rejects. */
+/**
+ * Runs after the write: schedules a restart if a changed key needs a restart, and posts the note after the restart or
+ * now. Never rejects.
+ */
 async function followUp(
   method: RestartMethod,
   { note, sessionKey, restartDelayMs }: Params,

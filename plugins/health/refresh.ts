@@ -4,7 +4,9 @@ import type { Health } from "./summary.ts";
 
 /** Milliseconds for which a cached summary may be returned. Spec: protocol/methods-health.md §1. */
 export const MAX_AGE_MS = 60_000;
-/** Choice: minimum milliseconds between two background refreshes: 2,000 handshakes at once cause one or two refreshes. */
+/**
+ * Choice: minimum milliseconds between two background refreshes: 2,000 handshakes at once cause one or two refreshes.
+ */
 export const MIN_INTERVAL_MS = 1_000;
 
 export interface HealthRefreshOptions {

@@ -79,7 +79,10 @@ function missing(): never {
   return invalidRequest("Missing user message in `messages`.", { param: "messages" });
 }
 
-/** Refuses an answer without its call, which would be lost. Only without history may an answer refer to a call of the session. */
+/**
+ * Refuses an answer without its call, which would be lost. Only without history may an answer refer to a call of the
+ * session.
+ */
 function requireCalls({ history, results }: Omit<Conversation, "system">): void {
   const inRequest = history.length > 0 ? [...history, ...results] : [];
   for (const entry of inRequest)

@@ -18,7 +18,8 @@ export function listModels(agents: Pick<AgentDirectory, "list">, created: number
 }
 
 /**
- * Finds a listed model, also by other spellings: `svc:<id>`, `agent:<id>`, and the names in `gateway.aliases` for `svc`.
+ * Finds a listed model, also by other spellings: `svc:<id>`, `agent:<id>`, and the names in `gateway.aliases` for
+ * `svc`.
  * @throws GatewayError `NOT_FOUND`
  */
 export function findModel(asked: string, models: readonly ListedModel[], aliases: readonly string[]): ListedModel {

@@ -57,8 +57,9 @@ export function wireCall({ id, name, arguments: args }: ToolCallBlock) {
 const RETRY_MS = 2_000;
 
 /**
- * The error of a run without an answer; `undefined` for a run that is `ok`. Choice: a stopped run is a conflict (409), a run
- * that timed out 504. `x-should-retry` allows a retry only for runs without effect, because clients retry automatically.
+ * The error of a run without an answer; `undefined` for a run that is `ok`. Choice: a stopped run is a conflict (409),
+ * a run that timed out 504. `x-should-retry` allows a retry only for runs without effect, because clients retry
+ * automatically.
  */
 export function failureOfRun(outcome: RunOutcome): Failure | undefined {
   const { status, abortReason, retryable, calledTools, startedAt } = outcome;

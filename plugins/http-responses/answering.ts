@@ -96,7 +96,8 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
     const items = await load(request, asked, sources);
     const answering: Answering = { asked, request, items, base };
     const begin = () => beginRun(answering, kept, sources);
-    // Requests are accepted one after the other: of two requests that continue the same response, the second sees the first.
+    // Requests are accepted one after the other: of two requests that continue the same response, the second sees the
+    // first.
     const steps = await (kept ? turns.take(kept.sessionKey, begin) : begin());
     const settle = (outcome = stoppedOutcome(base.id, clock)) => settled(answering, outcome, sources);
     if (stream) return { headers: STREAM_HEADERS, body: streamed(steps, base, settle) };
@@ -105,7 +106,10 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
   };
 }
 
-/** Refuses a model that does not exist. A run would fall back to other models, but a caller that names a model expects that model. */
+/**
+ * Refuses a model that does not exist. A run would fall back to other models, but a caller that names a model expects
+ * that model.
+ */
 function requireModel(name: string | undefined, { services }: AnsweringSources): void {
   if (name !== undefined) services.models.get()?.resolve(name);
 }
@@ -238,7 +242,9 @@ function stoppedOutcome(runId: string, clock: Clock): RunOutcome {
   return { runId, sessionKey: "", status: "aborted", abortReason: "restart", endedAt: clock.now(), text: "" };
 }
 
-/** Choice: clients retry a 500 automatically; the header forbids a retry that could have an effect twice or cannot help. */
+/**
+ * Choice: clients retry a 500 automatically; the header forbids a retry that could have an effect twice or cannot help.
+ */
 function wholeReply(
   { type, response }: Ending,
   { retryable = false, calledTools = true }: Partial<RunOutcome> = {},

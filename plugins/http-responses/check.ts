@@ -1,4 +1,7 @@
-/** Validates parts of a request against a schema; one line reports the first fault and its position. Pure. Spec: http/responses.md §2. */
+/**
+ * Validates parts of a request against a schema; one line reports the first fault and its position. Pure. Spec:
+ * http/responses.md §2.
+ */
 import { GatewayError, type Static, type TObject, violations } from "@svc/sdk";
 import type { DetailCode } from "@svc/sdk/errors";
 

@@ -1,7 +1,7 @@
 /**
  * Continues an earlier response: in its session if no message followed the response, else in a new session that has the
- * conversation up to the response. Choice: one response can thus be continued several times, as in the public API. A session
- * named in the request must be the session of the response.
+ * conversation up to the response. Choice: one response can thus be continued several times, as in the public API. A
+ * session named in the request must be the session of the response.
  */
 import { type AgentAddress, headerOf } from "@svc/kit/agent-address";
 import type { AgentDirectory, AgentRuns } from "@svc/sdk/agents";

@@ -48,8 +48,9 @@ type Called = Extract<LoadedItem, { kind: "call" }>;
 type Entry = Said | Answered | Called;
 
 /**
- * The last user message is the turn, and the function outputs right before it answer calls. If the input ends with function
- * outputs, the outputs are the turn, without a message. Items before the turn are history; items after it are ignored.
+ * The last user message is the turn, and the function outputs right before it answer calls. If the input ends with
+ * function outputs, the outputs are the turn, without a message. Items before the turn are history; items after it are
+ * ignored.
  * @throws GatewayError `INVALID_REQUEST` if there is nothing to answer, or if history is sent again
  */
 export function turnOf(items: readonly LoadedItem[], { instructions, continues, calls, now }: TurnScene): Turn {

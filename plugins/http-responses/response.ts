@@ -110,7 +110,9 @@ function outputCall(uuid: string, { id, name, arguments: args }: ToolCallBlock, 
   return { type: "function_call", id: `fc_${uuid}_${index}`, ...fields, status: "completed" };
 }
 
-/** The usage; zeros if none was reported. Choice: cached tokens count as input tokens, as in the public API. Spec: §6. */
+/**
+ * The usage; zeros if none was reported. Choice: cached tokens count as input tokens, as in the public API. Spec: §6.
+ */
 function usageOf(usage?: Usage): object {
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, totalTokens = 0 } = usage ?? {};
   const asked = count(input) + count(cacheRead) + count(cacheWrite);

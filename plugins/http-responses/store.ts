@@ -54,7 +54,10 @@ interface ResponseRow extends Row {
 export interface ResponseStore {
   /** Stores a response, on disk when the promise resolves. An existing response with the same id stays unchanged. */
   keep(response: KeptResponse): Promise<void>;
-  /** `undefined`: the response is unknown, deleted, expired or of another principal; callers cannot tell these cases apart. */
+  /**
+   * `undefined`: the response is unknown, deleted, expired or of another principal; callers cannot tell these cases
+   * apart.
+   */
   find(id: string, principal: string): Promise<KeptResponse | undefined>;
   /** @returns whether the response existed */
   remove(id: string, principal: string): Promise<boolean>;

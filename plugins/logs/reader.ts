@@ -88,7 +88,10 @@ interface OpenedFile {
   readonly size: number;
 }
 
-/** Opens the file that `pick` selects, and checks that the file still has that name: the writer may rename it at any time. */
+/**
+ * Opens the file that `pick` selects, and checks that the file still has that name: the writer may rename it at any
+ * time.
+ */
 async function withFile(
   path: string,
   pick: (files: readonly LogFileName[]) => LogFileName | undefined,

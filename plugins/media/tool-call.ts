@@ -135,8 +135,8 @@ export function modelsOf(mediaServices: MediaServices): Models {
 }
 
 /**
- * The answer for the agent. An answer about fetched content is marked as external content: a picture can make a model say
- * anything.
+ * The answer for the agent. An answer about fetched content is marked as external content: a picture can make a model
+ * say anything.
  */
 export async function resultOf(
   answer: Answer,

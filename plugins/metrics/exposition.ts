@@ -1,7 +1,8 @@
 /**
  * Prometheus text format, version 0.0.4, for values that are counted elsewhere. Pure.
  *
- * Choice: no library, since existing libraries export only what they count themselves; they cannot export the host's histograms.
+ * Choice: no library, since existing libraries export only what they count themselves; they cannot export the host's
+ * histograms.
  */
 
 /** One sample of a family. */

@@ -59,8 +59,8 @@ export function refOf(model: { readonly provider: string; readonly id: string })
 }
 
 /**
- * The usable and allowed models, by provider, then name. If no usable model is allowed, all usable models, since an empty
- * list would not explain the reason. Spec: protocol/methods-models.md §1.
+ * The usable and allowed models, by provider, then name. If no usable model is allowed, all usable models, since an
+ * empty list would not explain the reason. Spec: protocol/methods-models.md §1.
  */
 export function choicesOf(catalogue: Catalogue, policy?: Policy): ModelChoice[] {
   const all = usable(catalogue);
@@ -84,9 +84,10 @@ function choiceOf({ provider, id, name, contextWindow, reasoning, input }: Resol
 }
 
 /**
- * Resolves `ref`: `<provider>/<id>` (split at the first slash, since ids may contain slashes), an alias in any case, or a
- * bare id that only one model has. Absent: `models.default`, else the first configured model, else the first built-in model.
- * Choice: refuses if no plugin contributes the `api` of any configured model; a built-in model would hide the mistake.
+ * Resolves `ref`: `<provider>/<id>` (split at the first slash, since ids may contain slashes), an alias in any case, or
+ * a bare id that only one model has. Absent: `models.default`, else the first configured model, else the first built-in
+ * model. Choice: refuses if no plugin contributes the `api` of any configured model; a built-in model would hide the
+ * mistake.
  * @throws GatewayError `NOT_FOUND` when nothing matches, `INVALID_REQUEST` when a bare id matches several or the
  * policy does not allow the model.
  */

@@ -4,7 +4,10 @@ import { askYes, type CommandContext, commandText, isTerminal, show, visible, wi
 import { config } from "@svc/sdk/config";
 import { askForModels } from "./server-models.ts";
 
-/** Choice: maximum number of models that the command adds without `--model`; in a longer list, nobody finds the used models. */
+/**
+ * Choice: maximum number of models that the command adds without `--model`; in a longer list, nobody finds the used
+ * models.
+ */
 const MOST_MODELS = 50;
 
 interface AddFlags {

@@ -112,8 +112,8 @@ const ProviderEntry = Type.Refine(
 );
 
 /**
- * Section `models`. The name of a provider contains no slash and no colon: it precedes the first slash of a model reference,
- * and the colon of an account's name. Changes take effect without a restart.
+ * Section `models`. The name of a provider contains no slash and no colon: it precedes the first slash of a model
+ * reference, and the colon of an account's name. Changes take effect without a restart.
  */
 export const ModelsConfig = Strict(
   {

@@ -1,6 +1,6 @@
 /**
- * Cooldowns of accounts that failed recently; such accounts are tried last. Cooldowns are in memory only: a restart clears
- * them. The entry of an account is deleted with the account, or at the first success.
+ * Cooldowns of accounts that failed recently; such accounts are tried last. Cooldowns are in memory only: a restart
+ * clears them. The entry of an account is deleted with the account, or at the first success.
  */
 import type { Clock } from "@svc/sdk";
 import type { ProviderFailure } from "@svc/sdk/models";
@@ -18,7 +18,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 const KEY: Cooldown = { firstMs: 5 * MINUTE_MS, maxMs: 5 * HOUR_MS };
 const SERVER: Cooldown = { firstMs: 30_000, maxMs: 10 * MINUTE_MS };
 
-/** Cooldowns by kind of failure. The kind `request` has none, since another account would reject the request as well. */
+/**
+ * Cooldowns by kind of failure. The kind `request` has none, since another account would reject the request as well.
+ */
 export const COOLDOWNS: Readonly<Record<Exclude<ProviderFailure["kind"], "request">, Cooldown>> = {
   rate_limit: { firstMs: MINUTE_MS, maxMs: HOUR_MS },
   auth: KEY,

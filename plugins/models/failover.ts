@@ -13,11 +13,16 @@ export interface FailoverOptions<A> {
   readonly onAnswer?: ((account: A) => void) | undefined;
 }
 
-/** Number of attempts with the only account of a provider. Milliseconds before the second attempt; each further wait doubles. */
+/**
+ * Number of attempts with the only account of a provider. Milliseconds before the second attempt; each further wait
+ * doubles.
+ */
 const LONE_ATTEMPTS = 3;
 const LONE_WAIT_MS = 500;
 
-/** Maximum retry delay for the only account of a provider, in milliseconds. Choice: a longer delay is an error at once. */
+/**
+ * Maximum retry delay for the only account of a provider, in milliseconds. Choice: a longer delay is an error at once.
+ */
 const LONE_MAX_WAIT_MS = 5_000;
 
 /**

@@ -158,8 +158,8 @@ function unchanged(before: Settled, after: Settled): Set<string> {
 }
 
 /**
- * Runs work and attributes failures to the plugin that contributed the provider. Refusals and aborts are not attributed: an
- * unavailable server or an invalid key is no fault of the plugin.
+ * Runs work and attributes failures to the plugin that contributed the provider. Refusals and aborts are not
+ * attributed: an unavailable server or an invalid key is no fault of the plugin.
  */
 function chargeTo<T>(view: ExtensionView<T>, contribution: Contribution<T>, signal: AbortSignal): Charge {
   return async (work) => {

@@ -5,7 +5,10 @@ import type { ModelPolicy } from "@svc/sdk/models";
 /** `provider/id` -> its alias. */
 export type Policy = NonNullable<ReturnType<ModelPolicy["allowed"]>>;
 
-/** The policy; `undefined`: all models are allowed. Choice: an empty list allows all models, since otherwise no model is left. */
+/**
+ * The policy; `undefined`: all models are allowed. Choice: an empty list allows all models, since otherwise no model is
+ * left.
+ */
 export function policyOf(service: ModelPolicy | undefined): Policy | undefined {
   const allowed = service?.allowed();
   return allowed && allowed.size > 0 ? allowed : undefined;

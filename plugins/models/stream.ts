@@ -1,4 +1,7 @@
-/** Enforces the contract of providers: a stream yields pieces, then exactly one `finish`, and ends when the signal aborts. */
+/**
+ * Enforces the contract of providers: a stream yields pieces, then exactly one `finish`, and ends when the signal
+ * aborts.
+ */
 import { AnswerSize } from "@svc/kit/providers";
 import { unavailable } from "@svc/sdk";
 import type { ModelEvent, ProviderFailure } from "@svc/sdk/models";

@@ -3,7 +3,8 @@ import ipaddr from "ipaddr.js";
 import { isIP } from "node:net";
 
 /**
- * Choice: this address is refused although its range is public: in one provider's data centres it serves machine settings.
+ * Choice: this address is refused although its range is public: in one provider's data centres it serves machine
+ * settings.
  */
 const PLATFORM_ADDRESSES = ["168.63.129.16"];
 
@@ -39,7 +40,10 @@ function isGlobalUnicast(address: ipaddr.IPv6): boolean {
   return (address.parts[0] ?? 0) >> 13 === 1 && address.range() === "unicast";
 }
 
-/** Whether the prefix is 64:ff9b::/96. Choice: allowed, because IPv6-only networks need it; the local-use prefix is refused. */
+/**
+ * Whether the prefix is 64:ff9b::/96. Choice: allowed, because IPv6-only networks need it; the local-use prefix is
+ * refused.
+ */
 function isNat64(parts: readonly number[]): boolean {
   return [0x64, 0xff9b, 0, 0, 0, 0].every((part, index) => parts[index] === part);
 }

@@ -17,8 +17,9 @@ interface Cacheable {
 }
 
 /**
- * Sets `cache_control` at the ends of the stable parts: tools, system prompt, and the last two user messages. The API accepts
- * four of them. The former request ended at the second to last user message, so that its part is read from the cache.
+ * Sets `cache_control` at the ends of the stable parts: tools, system prompt, and the last two user messages. The API
+ * accepts four of them. The former request ended at the second to last user message, so that its part is read from the
+ * cache.
  */
 export function markForCache({ tools, system, messages }: Cacheable): Cacheable {
   const users = messages.filter(({ role }) => role === "user").slice(-2);

@@ -5,7 +5,10 @@ import type { MessageCreateParamsStreaming } from "@anthropic-ai/sdk/resources/m
 type Fields = Pick<MessageCreateParamsStreaming, "max_tokens" | "thinking" | "output_config">;
 type ActiveLevel = Exclude<ThinkingLevel, "off">;
 
-/** Default token limit, because the API requires a limit. Choice: every model since 2024 accepts it; `maxTokens` overrides it. */
+/**
+ * Default token limit, because the API requires a limit. Choice: every model since 2024 accepts it; `maxTokens`
+ * overrides it.
+ */
 export const DEFAULT_MAX_TOKENS = 8_192;
 
 /** Choice: thinking budgets in tokens, for models that take a number. Such models cannot do `adaptive`, so it gets the budget of `medium`. */

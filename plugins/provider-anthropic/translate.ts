@@ -133,7 +133,9 @@ function toTurn(message: AssistantMessage, model: ResolvedModel): ContentBlockPa
   return blocks.some(({ type }) => type === "text" || type === "tool_use") ? blocks : [];
 }
 
-/** A signed thinking block of the same model is sent back unchanged; other blocks cannot be verified and are left out. */
+/**
+ * A signed thinking block of the same model is sent back unchanged; other blocks cannot be verified and are left out.
+ */
 function toThought({ thinking, thinkingSignature: signature }: ThinkingBlock): ContentBlockParam[] {
   if (signature === undefined || signature === "") return [];
   if (!signature.startsWith(REDACTED)) return [{ type: "thinking", thinking, signature }];

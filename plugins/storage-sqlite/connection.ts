@@ -6,9 +6,15 @@ import type { Answer, Failure, Instruction, Report, Request, Value, Work } from 
 
 /** Choice: maximum number of calls that wait for one thread; limits memory when the disk hangs. */
 const MAX_WAITING = 10_000;
-/** Choice: maximum number of reads sent to the thread at a time; further reads wait here. Rows of many reads would arrive together and block the main thread. */
+/**
+ * Choice: maximum number of reads sent to the thread at a time; further reads wait here. Rows of many reads would
+ * arrive together and block the main thread.
+ */
 const MAX_READS = 16;
-/** Milliseconds of delivering answers per turn of the event loop, and the maximum if other work of the turn takes longer. */
+/**
+ * Milliseconds of delivering answers per turn of the event loop, and the maximum if other work of the turn takes
+ * longer.
+ */
 const TURN_MS = 3;
 const MOST_TURN_MS = 10;
 
@@ -84,7 +90,10 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     setImmediate(nextTurn);
   }
 
-  /** The time for delivering answers: about as long as other work of the event loop took. With less time, calls would pile up. */
+  /**
+   * The time for delivering answers: about as long as other work of the event loop took. With less time, calls would
+   * pile up.
+   */
   function nextTurn(): void {
     turnEnds = undefined;
     if (!delivering) return;
@@ -158,7 +167,9 @@ function errorOf({ code, message, retryAfterMs, cause }: Failure): Error {
   return new GatewayError(code, message, retryAfterMs === undefined ? options : { ...options, retryAfterMs });
 }
 
-/** The error of a write in progress. The write may or may not have happened, so the caller must not simply repeat it. */
+/**
+ * The error of a write in progress. The write may or may not have happened, so the caller must not simply repeat it.
+ */
 function deathError(kind: Work["kind"], opened: boolean, reason: string): GatewayError {
   const cause = new Error(reason);
   if (!opened || isRead(kind)) {

@@ -42,7 +42,7 @@ export function groupCommit(connection: DatabaseSyncInstance, prepared: Prepared
 
   function execute(statement: Prepared, params: readonly SqlValue[] | undefined): StatementResult {
     const values = bindings(statement, params);
-    const changing = CHANGING.has(statement.verb); // for other verbs, SQLite reports the count of the previous statement
+    const changing = CHANGING.has(statement.verb); // otherwise SQLite reports the count of an earlier statement
     if (!statement.returnsRows) {
       const { changes } = statement.statement.run(...values);
       return { changes: changing ? changes : 0, rows: [] };

@@ -17,7 +17,9 @@ import type {
 
 type Write = (TransactionWork | MigrateWork | SpaceWork) & { readonly id: number };
 
-/** Maximum transactions of one commit, and maximum milliseconds in which the commit accepts more: reads wait meanwhile. */
+/**
+ * Maximum transactions of one commit, and maximum milliseconds in which the commit accepts more: reads wait meanwhile.
+ */
 const MAX_GROUP = 256;
 const MAX_GROUP_MS = 20;
 /** Milliseconds after which finished reads are sent while other reads of the same tick are still pending. */

@@ -1,4 +1,6 @@
-/** `svc update` and `svc update check`: the running gateway does the work; without a running gateway, the command does. */
+/**
+ * `svc update` and `svc update check`: the running gateway does the work; without a running gateway, the command does.
+ */
 import { realpathSync } from "node:fs";
 import { detailsCode, GatewayError } from "@svc/sdk/errors";
 import { askingWith, type Command, type CommandContext, show, showFindings } from "@svc/sdk/cli";

@@ -92,7 +92,10 @@ export function createSearchTool({ settings, providers, clock }: SearchToolParts
   });
 }
 
-/** The result without an engine. It is no error: the model can continue, and a person learns which key to set. Spec: http/tools-invoke.md §4. */
+/**
+ * The result without an engine. It is no error: the model can continue, and a person learns which key to set. Spec:
+ * http/tools-invoke.md §4.
+ */
 function problemOf(message: string): ToolResult {
   const text = `Search is not available: ${message}.`;
   return { content: [{ type: "text", text }], details: { error: "search_not_configured", message } };

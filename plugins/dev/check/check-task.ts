@@ -1,6 +1,6 @@
 /**
- * Runs all checks of one plugin, in a separate process that the plugin may break. `check.ts` starts the process with the
- * task as its only argument. The process sends each finding as a message.
+ * Runs all checks of one plugin, in a separate process that the plugin may break. `check.ts` starts the process with
+ * the task as its only argument. The process sends each finding as a message.
  */
 import { COMPANIONS } from "@svc/cli";
 import { messageOf } from "@svc/sdk/errors";

@@ -1,4 +1,7 @@
-/** Runs a plugin in a separate gateway and reloads it: checks that the plugin starts, and that a reload leaves nothing behind. */
+/**
+ * Runs a plugin in a separate gateway and reloads it: checks that the plugin starts, and that a reload leaves nothing
+ * behind.
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { connect } from "@svc/sdk/client";
@@ -94,7 +97,10 @@ export async function tryPlugin(options: TrialOptions): Promise<Staged | undefin
   }
 }
 
-/** Bundled plugins that provide the services that the plugin requires, recursively; the host provides all other services. */
+/**
+ * Bundled plugins that provide the services that the plugin requires, recursively; the host provides all other
+ * services.
+ */
 async function providersOf(plugin: Plugin, finder: PluginFinder): Promise<string[]> {
   const needs = ({ requires = {} }: Plugin) =>
     Object.values(requires).flatMap((one) => (one.kind === "service" ? [one.id] : [])); // other kinds are optional

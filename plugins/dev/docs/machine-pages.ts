@@ -1,4 +1,7 @@
-/** Pages about the plugins of this machine: plugins, contributions, commands of `svc`, configuration keys. Starts no gateway. */
+/**
+ * Pages about the plugins of this machine: plugins, contributions, commands of `svc`, configuration keys. Starts no
+ * gateway.
+ */
 import { allVerbs, loadOwners, type PluginsHere, pluginsHere } from "@svc/cli";
 import { composeSchema, isLoadable, type Manifest, type SectionOwner, sectionPath } from "@svc/host/local";
 import type { TSchema } from "@svc/sdk";
@@ -96,7 +99,8 @@ function configPages(owners: readonly SectionOwner[]): Page[] {
   const visit = (key: Key) => {
     const { path, schema } = key;
     const reload = typeof schema["reload"] === "string" ? schema["reload"] : key.reload;
-    // In a union, the first member with the key describes the key. An item of a list without a description gets no page.
+    // In a union, the first member with the key describes the key. An item of a list without a description gets no
+    // page.
     const isNamed = path !== "" && !path.endsWith("[]");
     if ((isNamed || schema["description"] !== undefined) && !pages.has(path))
       pages.set(path, configPage({ ...key, reload }, owners));
@@ -147,12 +151,14 @@ function configPage({ path, schema, isRequired, reload }: Key, owners: readonly 
       ...(isRequired ? [["required", "yes"] as const] : []),
       ...(byDefault === undefined ? [] : [["default", JSON.stringify(byDefault)] as const]),
       ["owner", owner ? `plugin ${owner.plugin}` : "host"],
-      ...("properties" in schema ? [] : [["takes effect", TAKES_EFFECT[kind] ?? kind] as const]), // in a group, the page of each key has this fact
+      ...("properties" in schema ? [] : [["takes effect", TAKES_EFFECT[kind] ?? kind] as const]), // not for a group
     ],
   };
 }
 
-/** Whether a page describes a concrete key, e.g. `a.b[0]`: in the name of a page, `<name>` fits any key, `[]` any index. */
+/**
+ * Whether a page describes a concrete key, e.g. `a.b[0]`: in the name of a page, `<name>` fits any key, `[]` any index.
+ */
 export function isKeyOf(page: string, written: string): boolean {
   const steps = (path: string) => path.replace(/\[(\d*)\]/g, ".[$1]").split(".");
   const [pattern, given] = [steps(page), steps(written)];

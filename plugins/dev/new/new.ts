@@ -52,7 +52,8 @@ function filesOf(kind: Kind, name: string): Record<string, string> {
 }
 
 /**
- * Writes all files or none: writes to a draft directory next to the target, and moves the draft directory to the target.
+ * Writes all files or none: writes to a draft directory next to the target, and moves the draft directory to the
+ * target.
  * @throws Error of the file system
  */
 export function writeWhole(directory: string, files: Readonly<Record<string, string>>): void {

@@ -34,7 +34,10 @@ function placeIn(text: string, root: string): string | undefined {
   return undefined;
 }
 
-/** The position of a failed import. The error names only the importing file, so the line is searched by the imported name. */
+/**
+ * The position of a failed import. The error names only the importing file, so the line is searched by the imported
+ * name.
+ */
 function missingAt(error: Error, root: string): string | undefined {
   const { code, requireStack } = error as { code?: unknown; requireStack?: readonly string[] };
   if (code !== "MODULE_NOT_FOUND" && code !== "ERR_MODULE_NOT_FOUND") return undefined;

@@ -1,4 +1,6 @@
-/** The plugin that `svc dev` runs. Each access locates and reads the plugin again, from TypeScript source if available. */
+/**
+ * The plugin that `svc dev` runs. Each access locates and reads the plugin again, from TypeScript source if available.
+ */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {

@@ -1,7 +1,8 @@
 /**
  * Reports when files of a plugin are saved.
  *
- * Does not use `watchPlaces` of the SDK, which waits too long after a save and relies on events of the operating system.
+ * Does not use `watchPlaces` of the SDK, which waits too long after a save and relies on events of the operating
+ * system.
  */
 import { stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";

@@ -18,7 +18,7 @@ export interface NewDirectory {
 
 /** @throws OccupiedDirectory */
 export async function refuseOccupied(path: string): Promise<void> {
-  const present = await readdir(path).catch(() => []); // a missing directory is fine; if the path is a file, `mkdir` fails
+  const present = await readdir(path).catch(() => []); // may be missing; if the path is a file, `mkdir` fails
   if (present.length === 0) return;
   throw new OccupiedDirectory(`${path} is not empty\nNext: name a directory that does not exist yet`);
 }

@@ -1,4 +1,6 @@
-/** Resolves the dependencies of packages like Node: searches from each package upwards. Reads only package.json files. */
+/**
+ * Resolves the dependencies of packages like Node: searches from each package upwards. Reads only package.json files.
+ */
 import { messageOf } from "@svc/sdk/errors";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
@@ -90,7 +92,9 @@ function packageJson(directory: string): PackageJson {
   }
 }
 
-/** Required and optional packages. Optional peers are not included: whoever needs an optional peer installs the peer. */
+/**
+ * Required and optional packages. Optional peers are not included: whoever needs an optional peer installs the peer.
+ */
 function wantedBy(json: PackageJson): { readonly name: string; readonly optional: boolean }[] {
   const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = json;
   const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);

@@ -9,8 +9,8 @@ export interface Placed {
 
 /**
  * Places a package at the top level if its name is free, otherwise below the package that needs it. All direct
- * dependencies of a package are placed before the dependencies of the packages below. So a later placement never changes
- * what an earlier import resolves to.
+ * dependencies of a package are placed before the dependencies of the packages below. So a later placement never
+ * changes what an earlier import resolves to.
  * @param roots by name; always placed at the top level
  * @throws PackageProblem for packages that need each other in several versions, which only links could express
  */

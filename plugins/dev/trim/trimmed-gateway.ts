@@ -47,7 +47,9 @@ export function planTrimmed(
   return { foundation, plugins: chosen, placed: placePackages(roots), everything, engines: engines.node, allPlatforms };
 }
 
-/** The size with every plugin of the bundle; `undefined` if the bundle cannot be read: that alone is no reason to abort. */
+/**
+ * The size with every plugin of the bundle; `undefined` if the bundle cannot be read: that alone is no reason to abort.
+ */
 function unlessProblem<T>(work: () => T): T | undefined {
   try {
     return work();

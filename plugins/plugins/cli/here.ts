@@ -24,7 +24,7 @@ export function gatewayHere(context: CommandContext): GatewayHere {
   let noted = false;
 
   async function ask<T>(question: (client: GatewayClient) => Promise<T>): Promise<T | undefined> {
-    if (lastStarted(resolvePaths().startupReport).url === undefined) return undefined; // no gateway was ever started here
+    if (lastStarted(resolvePaths().startupReport).url === undefined) return undefined; // never started
     let client: GatewayClient;
     try {
       client = await context.connect({ timeoutMs: PATIENCE });

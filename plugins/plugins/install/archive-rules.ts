@@ -7,13 +7,18 @@ export const ARCHIVE_LIMITS = {
   packedBytes: 128 * 1_024 * 1_024,
   /** Maximum unpacked bytes of all files: limits disk space and the time for hashing the files later. */
   unpackedBytes: 512 * 1_024 * 1_024,
-  /** Maximum ratio of unpacked to packed bytes. Code compresses by a factor of 3 to 20, a decompression bomb by 1,000. */
+  /**
+   * Maximum ratio of unpacked to packed bytes. Code compresses by a factor of 3 to 20, a decompression bomb by 1,000.
+   */
   ratio: 100,
   /** Unpacked bytes up to which the ratio is ignored: small files of repeated text compress well. */
   ratioFrom: 16 * 1_024 * 1_024,
   /** Maximum characters of extended tar headers, which do not count as entries. */
   metadataChars: 4 * 1_024 * 1_024,
-  /** Maximum files and directories, including directories that only paths name: each needs an inode and a check per start. */
+  /**
+   * Maximum files and directories, including directories that only paths name: each needs an inode and a check per
+   * start.
+   */
   entries: 20_000,
   /** Maximum bytes of one file name: the limit of file systems. */
   nameBytes: 255,
@@ -87,16 +92,16 @@ interface Seen {
 }
 
 /**
- * Finds two entries with the same path on some file system, or a file where another entry needs a directory. Stops at the
- * first known directory above the entry: checking every directory of every path takes quadratic time in the path's depth.
+ * Finds two entries with the same path on some file system, or a file where another entry needs a directory. Stops at
+ * the first known directory above the entry: checking every directory of every path takes quadratic time in the path's
+ * depth.
  */
 function collision(seen: Map<string, Seen>, path: string, isFile: boolean): string | undefined {
   const key = path.normalize("NFKC").toLowerCase();
   const other = seen.get(key);
   if (other) {
     if (other.path === path && !other.isFile && !isFile) return undefined;
-    const isClash = other.isFile !== isFile;
-    return `"${visible(path)}" and "${visible(other.path)}" ${isClash ? "would have the same path" : "would be the same file"}`;
+    return `"${visible(path)}" and "${visible(other.path)}" would be the same file`;
   }
   const slash = path.lastIndexOf("/");
   const above = slash < 0 ? undefined : collision(seen, path.slice(0, slash), false);

@@ -89,14 +89,20 @@ export async function makeCandidate(
   return { manifest, directory, version: { ...facts, agreed: [...items] } };
 }
 
-/** Checks the waiting package, and again that the id of the plugin is free. @throws InstallFailure at `fetch` or `manifest` */
+/**
+ * Checks the waiting package, and again that the id of the plugin is free.
+ * @throws InstallFailure at `fetch` or `manifest`
+ */
 function mustBeUnchanged({ name, tree }: Fetched, now: string, manifest: Manifest, { admit }: CandidateOptions): void {
   if (tree !== now)
     throw new InstallFailure("fetch", "the fetched package was changed meanwhile", "install again, without --agree");
   admit(name, manifest);
 }
 
-/** Fetches the package and its dependencies into the directory `generation` of the staging directory. @throws InstallFailure */
+/**
+ * Fetches the package and its dependencies into the directory `generation` of the staging directory.
+ * @throws InstallFailure
+ */
 async function fetchGeneration(
   text: string,
   staging: string,

@@ -1,7 +1,7 @@
 /**
  * Tells the person who is asked to agree what a plugin does inside the gateway, according to the package; the code has
- * not run yet. Choice: the lines are shown once, on install. They are not part of the agreement, because an update may add
- * a method without asking again.
+ * not run yet. Choice: the lines are shown once, on install. They are not part of the agreement, because an update may
+ * add a method without asking again.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";

@@ -9,14 +9,14 @@ import type { Npm } from "./npm.ts";
 const ARCHIVE = "package.tgz";
 
 /**
- * Placeholder for the plugin API while npm runs, so that npm neither looks up the plugin API in the registry nor installs
- * a second copy.
+ * Placeholder for the plugin API while npm runs, so that npm neither looks up the plugin API in the registry nor
+ * installs a second copy.
  */
 const STAND_IN = ".plugin-api";
 
 /**
- * Choice: `--legacy-peer-deps` in addition to `--omit=peer`, because npm looks up even omitted peers and fails if a peer
- * is in no registry. Packages need no programs by name, so no bin links are created.
+ * Choice: `--legacy-peer-deps` in addition to `--omit=peer`, because npm looks up even omitted peers and fails if a
+ * peer is in no registry. Packages need no programs by name, so no bin links are created.
  */
 const INSTALL = [
   "install",

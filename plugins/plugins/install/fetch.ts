@@ -58,7 +58,10 @@ async function pack(spec: InstallSpec, work: string, out: string, tools: FetchTo
   }
 }
 
-/** Checks the owner and mode of the path and of all directories above it: whoever can write there can change the package. */
+/**
+ * Checks the owner and mode of the path and of all directories above it: whoever can write there can change the
+ * package.
+ */
 async function mustBeOwn(path: string, around: readonly string[]): Promise<void> {
   const user = process.getuid?.();
   if (user === undefined) return;

@@ -31,7 +31,10 @@ export function nextGeneration(extensions: string, id: string, current: Installe
   return Math.max(0, ...numbers, current?.generation ?? 0, current?.previous?.generation ?? 0) + 1;
 }
 
-/** Removes unused files. Only call this function while holding the lock: files of a concurrent install look like leftovers. */
+/**
+ * Removes unused files. Only call this function while holding the lock: files of a concurrent install look like
+ * leftovers.
+ */
 export async function removeLeftovers(extensions: string, installed: Installed, { rm }: InstallFiles): Promise<void> {
   for (const path of leftovers(extensions, installed))
     await rm(join(extensions, path), { recursive: true, force: true, maxRetries: 3 });

@@ -162,7 +162,7 @@ export function createInstaller(options: InstallerOptions): Installer {
       return { id: made.manifest.id, changed: true, ...(await switchTo(made, held, ground)) };
     } catch (error) {
       const asked = error instanceof InstallFailure && !link ? error.details["agree"] : undefined;
-      if (typeof asked === "string") await keep(asked, staging, options.stateDir, effects).catch(() => undefined); // if keeping fails, the package is fetched again
+      if (typeof asked === "string") await keep(asked, staging, options.stateDir, effects).catch(() => undefined); // the next install fetches again
       throw error;
     } finally {
       await files.rm(staging, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // the next install removes it

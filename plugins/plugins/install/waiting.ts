@@ -1,7 +1,7 @@
 /**
  * Keeps the package that was fetched by an install without agreement. The package waits in the cache: an agreement with
- * the word of the refusal installs exactly this package without fetching again. Choice: one package waits, until the next
- * install or update.
+ * the word of the refusal installs exactly this package without fetching again. Choice: one package waits, until the
+ * next install or update.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -20,7 +20,10 @@ export function programEnvironment(env: Environment): Record<string, string> {
 
 const SECRET_NAME = /token|secret|passw|_key$|apikey|api_key|auth(?!or)/i;
 
-/** Values of the environment to hide in the output of programs. Choice: short values are not hidden; they occur in ordinary words. */
+/**
+ * Values of the environment to hide in the output of programs. Choice: short values are not hidden; they occur in
+ * ordinary words.
+ */
 export function secretValues(env: Environment): string[] {
   const found = Object.entries(env).flatMap(([name, value]) =>
     value && value.length >= 8 && SECRET_NAME.test(name) ? [value] : [],

@@ -143,7 +143,9 @@ async function build({ root, host }: Checkout, target: Target, { prove, random }
   }
 }
 
-/** Fast-forwards the branch, and replaces the ignored files of the running version with those that the build created. */
+/**
+ * Fast-forwards the branch, and replaces the ignored files of the running version with those that the build created.
+ */
 async function takeOver(beside: string, { root, git, steps, sha, before }: Target): Promise<void> {
   const listed = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
   const made = (await steps.run("made", git, listed, { cwd: beside })).split("\0").filter(Boolean);

@@ -50,7 +50,10 @@ export async function updatePackages(installation: Installed, work: UpdateWork):
   return { status: "ok", before, after: { version } };
 }
 
-/** The version with the channel's tag in the registry; `undefined`: no version has the tag. @throws StepFailed when npm fails */
+/**
+ * The version with the channel's tag in the registry; `undefined`: no version has the tag.
+ * @throws StepFailed when npm fails
+ */
 export async function newestVersion(asked: {
   readonly root: string;
   readonly npm: Program;

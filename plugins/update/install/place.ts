@@ -122,7 +122,7 @@ function dependencies(packageJson: PlaceFacts["packageJson"]): Readonly<Record<s
   const groups = ["dependencies", "devDependencies", "optionalDependencies"].map(
     (key) => Object(packageJson?.[key]) as object,
   );
-  return Object.assign({}, ...groups) as Record<string, string>; // npm refuses a package.json whose dependencies have values other than texts
+  return Object.assign({}, ...groups) as Record<string, string>; // npm refuses values other than texts
 }
 
 function linked(own: readonly OwnPackage[], names: readonly string[], root: string): Refusal | undefined {

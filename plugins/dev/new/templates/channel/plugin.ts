@@ -14,7 +14,9 @@ interface Settings {
 /** A room or a person: one word, rooms with a leading `#`. */
 const ADDRESS = /^#?[a-z0-9_-]{1,64}$/;
 
-/** `svc: hello` mentions the agent svc. A name at the start is removed, so that commands such as /new are recognized. */
+/**
+ * `svc: hello` mentions the agent svc. A name at the start is removed, so that commands such as /new are recognized.
+ */
 function addressed(text: string, name: string): { readonly text: string; readonly mentioned: boolean } {
   const words = text.toLowerCase();
   const isFirst = words.startsWith(`${name.toLowerCase()}:`);
