@@ -101,6 +101,7 @@ function collision(seen: Map<string, Seen>, path: string, isFile: boolean): stri
   const other = seen.get(key);
   if (other) {
     if (other.path === path && !other.isFile && !isFile) return undefined;
+    if (other.isFile !== isFile) return `"${visible(path)}" would be a file and also a directory`;
     return `"${visible(path)}" and "${visible(other.path)}" would be the same file`;
   }
   const slash = path.lastIndexOf("/");
