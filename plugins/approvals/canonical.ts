@@ -20,7 +20,7 @@ function write(value: unknown, place: string, depth: number): string {
   if (depth > MAX_DEPTH) return refuse(place, "is nested too deeply, or contains itself");
   if (value === null || typeof value === "string" || typeof value === "boolean") return JSON.stringify(value);
   if (typeof value === "number") {
-    if (!Number.isFinite(value)) return refuse(place, "is a number that JSON cannot represent");
+    if (!Number.isFinite(value)) return refuse(place, "is NaN or infinite, which JSON cannot represent");
     return Object.is(value, -0) ? "-0" : JSON.stringify(value);
   }
   if (typeof value !== "object") return refuse(place, `is of type ${typeof value}, which JSON cannot represent`);

@@ -174,7 +174,7 @@ async function restart(
   return resultOf({ ok: true, ...restarts.schedule({ reason: why, ...(delayMs === undefined ? {} : { delayMs }) }) });
 }
 
-/** @param shown the part a model reads; default: all */
+/** @param shown the part of the result that a model reads; default: the whole result */
 function resultOf(details: object, shown: object = details): ToolResult {
   return { content: [{ type: "text", text: JSON.stringify(shown) }], details };
 }

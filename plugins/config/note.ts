@@ -10,7 +10,7 @@ export interface NoteOptions {
   readonly log: Logger;
 }
 
-/** A message, and the session it is for. */
+/** A message, and the session to which it is posted. */
 export interface Note {
   readonly message?: string | null;
   readonly sessionKey?: string;

@@ -18,10 +18,12 @@ const Payload = Type.Object({
   stats: Type.Optional(Type.Unknown()),
 });
 
-/** Most notes posted after one restart. Choice: the newest; without a restart they must not pile up. */
+/** Maximum number of notes posted after one restart. Choice: the newest; without a restart notes must not pile up. */
 const MOST_NOTES = 20;
 
-/** `earlier`: notes of other callers who joined the same restart. Choice: an addition, so that no message is lost. */
+/**
+ * `earlier`: notes of other callers who joined the same restart. Choice: the field is an addition; no message is lost.
+ */
 const SentinelFile = Type.Object({
   version: Type.Literal(1),
   payload: Payload,
@@ -47,7 +49,7 @@ export function createSentinel(pathOf: () => string, log: Logger): Sentinel {
     if (text === undefined) return [];
     const file = parse(text);
     if (!file) {
-      log.warn({ path, text: text.slice(0, 500) }, "the restart sentinel is not valid and is removed");
+      log.warn({ path, text: text.slice(0, 500) }, "the file of notes for after the restart is invalid and is removed");
       return [];
     }
     return [...(file.earlier ?? []), file.payload];

@@ -57,7 +57,10 @@ function shown({ path, config: value, hash, changed }: ConfigWritten) {
   return { ok: true as const, path, config: value, hash, changed };
 }
 
-/** After the write: schedules a restart if a changed key needs one, and posts the note after it or now. Never rejects: the write stands. */
+/**
+ * Runs after the write: schedules a restart if a changed key needs a restart, and posts the note after the restart or
+ * now. Never rejects.
+ */
 async function followUp(
   method: RestartMethod,
   { note, sessionKey, restartDelayMs }: Params,
@@ -79,7 +82,7 @@ async function followUp(
   const wanted = written.reload === "restart";
   const kept = wanted && restarts.possible && (await keep(payload, options));
   const result = wanted ? schedule(method, restartDelayMs, restarts, log) : method;
-  if (!kept) await post(toPost); // no restart, or the note could not be stored for after it
+  if (!kept) await post(toPost); // no restart is due, or the note could not be stored until after the restart
   return {
     restart:
       typeof result === "string"

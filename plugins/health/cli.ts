@@ -9,7 +9,7 @@ import { healthLines, type ProbeReport, probeLines, statusLines } from "./report
 /** The only scope the probe needs. */
 const READ = ["operator.read"];
 
-/** Milliseconds a probe waits for the connection, and again for each answer. Choice. */
+/** Choice: milliseconds that a probe waits for the connection, and again for each answer. */
 const PROBE_TIMEOUT_MS = 3_000;
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;

@@ -1,5 +1,5 @@
 /**
- * Connected clients: a list with a clock, no I/O. Spec: protocol/events.md §7.
+ * The list of connected clients. Pure, given a clock. Spec: protocol/events.md §7.
  *
  * Choice: an entry expires 5 minutes after its last connection closed, not 5 minutes after it was opened, because a silent
  * client is still connected. It gets the reason `disconnect` only when its last connection closes.
@@ -11,7 +11,7 @@ export type Presence = Static<typeof PresenceEntry>;
 
 /** Milliseconds for which an entry stays after its last connection closed. */
 export const PRESENCE_TTL_MS = 300_000;
-/** Most entries, including the gateway's own; the oldest are dropped. */
+/** Maximum number of entries, including the entry of the gateway itself; the oldest entries are dropped. */
 export const MAX_ENTRIES = 200;
 
 /** Facts about the gateway itself. */
@@ -42,7 +42,7 @@ interface Tracked {
 /** @param self called at the first listing. @param clock epoch ms */
 export function createPresence(self: () => SelfFacts, clock: { now(): number }): PresenceList {
   let own: Omit<Presence, "ts"> | undefined;
-  /** By key, in the order of `entry.ts`, oldest first. */
+  /** The entries by key, sorted by their field `ts`, oldest first. */
   const tracked = new Map<string, Tracked>();
 
   /** Moves the entry to the end, so that the map stays in order. */
@@ -134,7 +134,7 @@ function withText<E extends Omit<Presence, "ts">>(entry: E): E & { text: string 
   return { ...entry, text: parts.filter(Boolean).join(" · ") };
 }
 
-/** Old fields stay where the new entry has none; roles and scopes are unions. */
+/** Fields that the new entry lacks keep their old values; roles and scopes are unions. */
 function merged(old: Presence | undefined, fresh: Presence): Presence {
   return {
     ...old,

@@ -4,7 +4,9 @@ import type { Health } from "./summary.ts";
 
 /** Milliseconds for which a cached summary may be returned. Spec: protocol/methods-health.md §1. */
 export const MAX_AGE_MS = 60_000;
-/** Choice: least milliseconds between two background refreshes, so that 2,000 handshakes at once cost one or two. */
+/**
+ * Choice: minimum milliseconds between two background refreshes: 2,000 handshakes at once cause one or two refreshes.
+ */
 export const MIN_INTERVAL_MS = 1_000;
 
 export interface HealthRefreshOptions {
@@ -18,8 +20,8 @@ export interface HealthRefreshOptions {
 
 export interface HealthRefresh {
   /**
-   * Returns the cached summary while it is fresh enough, and refreshes it in the background; otherwise a new one.
-   * @param fresh always wait for a new one. @throws GatewayError `UNAVAILABLE` when the refresh fails
+   * Returns the cached summary while it is fresh enough, and refreshes it in the background; otherwise a new summary.
+   * @param fresh always wait for a new summary. @throws GatewayError `UNAVAILABLE` when the refresh fails
    */
   get(fresh: boolean): Promise<Health>;
   /** Refreshes soon, in the background; many requests within a second become one. */

@@ -10,7 +10,7 @@ export interface ProbeReport {
   /** Why the gateway is not reachable. */
   readonly error?: string;
   readonly code?: string;
-  /** Next step from the error, where it is more specific than its code. */
+  /** Next step from the error, if that step is more specific than the step for the error code. */
   readonly next?: string;
   /** Milliseconds from the start of the connection to the last response. */
   readonly latencyMs?: number;

@@ -9,7 +9,7 @@ import { defaultAgentOf, type HealthSources, heartbeatOf } from "./summary.ts";
 
 /** Rows in each list. */
 const RECENT = 10;
-/** Most events waiting for the main session whose texts are returned. Spec: http/sessions-routing.md §7.4. */
+/** Maximum number of returned texts of events that wait for the main session. Spec: http/sessions-routing.md §7.4. */
 const QUEUED = 20;
 /** Keys that the lists omit. */
 const SPECIAL = new Set(["global", "unknown"]);

@@ -21,7 +21,7 @@ export const NO_HEARTBEAT: HeartbeatView = {
   ackMaxChars: 0,
 };
 
-/** Sources of the facts; a trimmed gateway has fewer. */
+/** Sources of the facts. A trimmed gateway lacks some of these services. */
 export interface HealthSources {
   readonly gateway: Pick<GatewayInfo, "fileRefusal" | "missingPlugins">;
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults"> | undefined;
@@ -76,7 +76,7 @@ export function pluginHealth({ gateway }: Pick<HealthSources, "gateway">): Pick<
   return { ok: missingPlugins.length === 0, missingPlugins };
 }
 
-/** Choice: `main` without agents and sessions. */
+/** Choice: without agents and sessions, the default agent is `main`. */
 export function defaultAgentOf({ sessions, agents }: Pick<HealthSources, "sessions" | "agents">): string {
   return agents?.defaultId ?? sessions?.defaults().defaultAgentId ?? "main";
 }

@@ -22,7 +22,7 @@ const TEXTS = [
 ] as const;
 /** Characters of the text used as key when the report has no id, host or address. */
 const NAME_CHARS = 64;
-/** Choice: most characters stored of a field, and most entries of a list. */
+/** Choice: maximum stored characters of a field, and maximum stored entries of a list. */
 const MAX_CHARS = 1_000;
 const MAX_LISTED = 50;
 

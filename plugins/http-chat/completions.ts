@@ -54,7 +54,7 @@ export async function complete(request: Request, sources: CompletionSources): Pr
 }
 
 async function wholeReply(steps: AsyncIterable<AnswerStep>, head: AnswerHead): Promise<RouteReply> {
-  const outcome = await outcomeOf(steps).catch(() => undefined); // rejects only if there is no outcome
+  const outcome = await outcomeOf(steps).catch(() => undefined); // `outcomeOf` rejects only if the run has no outcome
   if (!outcome) return failureReply(STOPPING);
   const failure = failureOfRun(outcome);
   return failure ? failureReply(failure) : { body: completion(head, answerOf(outcome)) };

@@ -1,8 +1,8 @@
-/** Content of one message: a text, or parts. Pure. Spec: http/chat-completions.md §4 rule 2. */
+/** Reads the content of one message: a text, or parts. Pure. Spec: http/chat-completions.md §4 rule 2. */
 import type { TextBlock } from "@svc/sdk/models";
 import { refuseField } from "./refusals.ts";
 
-/** An image as sent; it is checked later. */
+/** An image as sent. The image is checked later. */
 export interface ImagePart {
   readonly type: "image_url";
   /** `data:`, `http:` or `https:`. */
@@ -53,7 +53,7 @@ function readPart(part: unknown, param: string, speaker: Speaker): Part {
   return refuseField(`${param}.type`, why ?? `unknown part type ${JSON.stringify(type) ?? "undefined"}`);
 }
 
-/** Choice: also accepts the URL without an object around it, as other APIs do. */
+/** Choice: `image_url` may also be the URL itself instead of an object with the URL, as in other APIs. */
 function readImage(image: unknown, param: string): ImagePart {
   if (typeof image === "string") return imageAt(image, param);
   const { url } = fieldsOf(image, param);

@@ -10,7 +10,7 @@ export interface Conversation {
   readonly system: string;
   /** Messages before the question; empty: the session's own conversation is used. */
   readonly history: readonly Entry[];
-  /** Answers to calls at the end of `history`, or of the session if `history` is empty. */
+  /** Answers to the calls at the end of `history`; if `history` is empty, to the calls at the end of the session. */
   readonly results: readonly ResultEntry[];
   /** May be empty if there are `results` or `images`. */
   readonly message: string;
@@ -79,7 +79,10 @@ function missing(): never {
   return invalidRequest("Missing user message in `messages`.", { param: "messages" });
 }
 
-/** An answer without its call would be lost; only answers without history may refer to a call of the session. */
+/**
+ * Refuses an answer without its call, which would be lost. Only without history may an answer refer to a call of the
+ * session.
+ */
 function requireCalls({ history, results }: Omit<Conversation, "system">): void {
   const inRequest = history.length > 0 ? [...history, ...results] : [];
   for (const entry of inRequest)

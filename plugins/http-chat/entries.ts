@@ -10,7 +10,7 @@ export interface UserEntry {
   readonly parts: readonly Part[];
 }
 
-/** A tool result; without a name if the request does not contain the call. */
+/** A tool result. It has no tool name if the request does not contain the call. */
 export interface ResultEntry {
   readonly role: "toolResult";
   readonly param: string;
@@ -57,7 +57,7 @@ function readAssistant(fields: Fields, param: string, known: KnownCalls): Assist
   };
 }
 
-/** Marks messages that no model call of this gateway produced. */
+/** Fields of assistant messages that no model call of this gateway produced. */
 const AUTHOR = { api: "chat-completions", provider: "caller", model: "caller" } as const;
 
 function readCalls(fields: Fields, param: string): readonly ToolCallBlock[] {
@@ -71,7 +71,7 @@ function readCalls(fields: Fields, param: string): readonly ToolCallBlock[] {
 
 function readCall(call: unknown, param: string): ToolCallBlock {
   const { id, type = "function", function: called } = fieldsOf(call, param);
-  if (type !== "function") refuseField(`${param}.type`, "only calls of type function are supported");
+  if (type !== "function") refuseField(`${param}.type`, 'only calls of type "function" are supported');
   if (typeof id !== "string" || id === "") return refuseField(`${param}.id`, "must be a text");
   const { name, arguments: json } = fieldsOf(called, `${param}.function`);
   if (typeof name !== "string" || name === "") return refuseField(`${param}.function.name`, "must be a text");
@@ -80,7 +80,7 @@ function readCall(call: unknown, param: string): ToolCallBlock {
   return { type: "toolCall", id, name, arguments: args };
 }
 
-/** Choice: the older role `function` is accepted like `tool` if it names the call it answers. */
+/** Choice: the older role `function` is accepted like `tool` if the message names the call that it answers. */
 function readResult(role: string, fields: Fields, param: string, known: KnownCalls): ResultEntry {
   const { tool_call_id: id, content } = fields;
   if (typeof id !== "string" || id === "")

@@ -20,12 +20,12 @@ export interface ImageSources {
 /** Images and history for the run. */
 export interface Shown {
   readonly images: readonly ImageBlock[];
-  /** One of the images came from the web, so anyone may have made it. */
+  /** At least one image came from the web, so its author is unknown. */
   readonly isFetched: boolean;
   readonly history: readonly Message[];
 }
 
-/** Replaces an image by URL in an earlier message. */
+/** The text that replaces an image by URL in an earlier message. */
 const LEFT_OUT = "[image left out: only images of the latest message are fetched]";
 
 /** @throws GatewayError `INVALID_REQUEST` naming the image */

@@ -1,4 +1,4 @@
-/** The agents as listed by `GET /v1/models`. Pure. Spec: http/chat-completions.md §9. */
+/** Lists the agents for `GET /v1/models`. Pure. Spec: http/chat-completions.md §9. */
 import type { AgentDirectory } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
 
@@ -18,7 +18,8 @@ export function listModels(agents: Pick<AgentDirectory, "list">, created: number
 }
 
 /**
- * A listed model, also by its other spellings: `svc:<id>`, `agent:<id>`, and `gateway.aliases` in place of `svc`.
+ * Finds a listed model, also by other spellings: `svc:<id>`, `agent:<id>`, and the names in `gateway.aliases` for
+ * `svc`.
  * @throws GatewayError `NOT_FOUND`
  */
 export function findModel(asked: string, models: readonly ListedModel[], aliases: readonly string[]): ListedModel {

@@ -8,7 +8,7 @@ export type FinishReason = "stop" | "length" | "tool_calls";
 
 /** A completed answer. */
 export interface Answer {
-  /** Empty: there are only calls. */
+  /** The text; empty: the answer contains only calls. */
   readonly text: string;
   readonly calls: readonly ToolCallBlock[];
   readonly finish: FinishReason;
@@ -57,8 +57,9 @@ export function wireCall({ id, name, arguments: args }: ToolCallBlock) {
 const RETRY_MS = 2_000;
 
 /**
- * Why there is no answer; `undefined` for a run that is `ok`. Choice: a stopped run is a conflict (409), a run that timed out
- * 504. Only runs that did nothing yet may be repeated, because clients retry automatically.
+ * The error of a run without an answer; `undefined` for a run that is `ok`. Choice: a stopped run is a conflict (409),
+ * a run that timed out 504. `x-should-retry` allows a retry only for runs without effect, because clients retry
+ * automatically.
  */
 export function failureOfRun(outcome: RunOutcome): Failure | undefined {
   const { status, abortReason, retryable, calledTools, startedAt } = outcome;
@@ -81,7 +82,7 @@ export function failureOfRun(outcome: RunOutcome): Failure | undefined {
   return failure(409, "conflict", "run_stopped", "the agent run was stopped before it answered", false);
 }
 
-/** The gateway or this plugin stops before the run has ended. */
+/** The error if the gateway or this plugin stops before the run has ended. */
 export const STOPPING: Failure = failure(
   503,
   "unavailable",

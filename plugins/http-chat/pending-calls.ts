@@ -1,10 +1,10 @@
-/** Tool results without their call in the request: the call is in the session. */
+/** Finds the calls of tool results whose call is not in the request but in the session. */
 import type { ToolResultMessage } from "@svc/sdk/models";
 import type { Sessions, TranscriptItem } from "@svc/sdk/sessions";
 import { type ResultEntry, resultMessage } from "./entries.ts";
 import { refuseField } from "./refusals.ts";
 
-/** Choice: messages searched backwards for the call; others may have written to the session since. */
+/** Choice: number of latest messages searched for the call; other clients may have written to the session since. */
 const LOOK_BACK = 50;
 
 /** @param now epoch ms. @throws GatewayError `INVALID_REQUEST` for an answer to an unknown call */

@@ -102,5 +102,5 @@ const DISABLED: RouteReply = {
   body: { error: { message: `this endpoint is off; set ${SECTION}.enabled to true`, type: "not_found" } },
 };
 
-/** The client is gone; no one reads this reply. */
+/** The reply if the client has disconnected; nobody reads it. */
 const GONE: RouteReply = { status: 499, body: "" };

@@ -17,7 +17,7 @@ export interface Failure {
   readonly error: ApiError;
   /** Milliseconds until a retry makes sense. */
   readonly retryAfterMs?: number | undefined;
-  /** `false` tells clients that retry automatically not to. */
+  /** `false`: clients that retry automatically must not retry. */
   readonly mayRepeat: boolean;
 }
 
@@ -53,7 +53,7 @@ export async function blaming<T>(param: string, work: () => Promise<T>): Promise
 
 export function failureOf({ code: name, message, details, retryAfterMs }: GatewayError): Failure {
   const status = ERRORS[name].http;
-  const { param = null, code = status === 404 ? "model_not_found" : null } = (details ?? {}) as Particulars; // other details lack both fields
+  const { param = null, code = status === 404 ? "model_not_found" : null } = (details ?? {}) as Particulars; // other errors have neither
   const error = { message, type: TYPES[status] ?? "api_error", param, code };
   return { status, error, retryAfterMs, mayRepeat: ERRORS[name].retry };
 }

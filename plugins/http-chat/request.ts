@@ -8,7 +8,7 @@ import { refuseField } from "./refusals.ts";
 
 /** A validated request. */
 export interface Question {
-  /** Model as sent, else `svc`; returned in the response. */
+  /** The model as sent, else `svc`. The response repeats it. */
   readonly model: string;
   readonly user: string | undefined;
   readonly isStream: boolean;
@@ -58,7 +58,8 @@ function checked(value: unknown): Body {
 function requireFunctions(tools: unknown): void {
   if (!Array.isArray(tools)) return;
   const other = tools.findIndex((tool: { readonly type?: unknown } | null) => tool?.type !== "function");
-  if (other >= 0) refuseField(`tools[${other}].type`, "only tools of type function are supported", "unsupported_value");
+  if (other >= 0)
+    refuseField(`tools[${other}].type`, 'only tools of type "function" are supported', "unsupported_value");
 }
 
 function refuseViolation({ path, message, unexpected }: Violation): never {

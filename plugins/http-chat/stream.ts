@@ -44,7 +44,7 @@ function ending(outcome: RunOutcome, hasSpoken: boolean, frames: Frames): string
   const failure = failureOfRun(outcome);
   if (failure) return errorFrames(failure.error);
   const answer = answerOf(outcome);
-  // Not all text arrives as deltas, e.g. text of the gateway itself.
+  // Some text does not arrive as deltas, e.g. text of the gateway itself.
   const whole = hasSpoken || answer.text === "" ? "" : frames.text(answer.text);
   return whole + frames.end(answer);
 }

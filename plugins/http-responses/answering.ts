@@ -1,4 +1,4 @@
-/** `POST /v1/responses`: reads a request, finds its session, runs it, and answers as a whole or as a stream. */
+/** `POST /v1/responses`: reads a request, finds its session, runs the agent, and answers as a whole or as a stream. */
 import { agentAddress, headerOf } from "@svc/kit/agent-address";
 import { persist } from "@svc/kit/persist";
 import type { AnswerStep, AskedRuns } from "@svc/kit/runs";
@@ -96,7 +96,8 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
     const items = await load(request, asked, sources);
     const answering: Answering = { asked, request, items, base };
     const begin = () => beginRun(answering, kept, sources);
-    // One after the other until accepted, so that the second of two requests that continue the same response sees the first.
+    // Requests are accepted one after the other: of two requests that continue the same response, the second sees the
+    // first.
     const steps = await (kept ? turns.take(kept.sessionKey, begin) : begin());
     const settle = (outcome = stoppedOutcome(base.id, clock)) => settled(answering, outcome, sources);
     if (stream) return { headers: STREAM_HEADERS, body: streamed(steps, base, settle) };
@@ -105,7 +106,10 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
   };
 }
 
-/** A run falls back to other models if a model does not exist; a caller that names a model must get that model or an error. */
+/**
+ * Refuses a model that does not exist. A run would fall back to other models, but a caller that names a model expects
+ * that model.
+ */
 function requireModel(name: string | undefined, { services }: AnsweringSources): void {
   if (name !== undefined) services.models.get()?.resolve(name);
 }
@@ -165,7 +169,7 @@ function outsideOf(item: LoadedItem): readonly Origin[] {
   });
 }
 
-/** The session, and enough of its latest messages to know which calls are open. */
+/** The session, and its latest messages, which show the open calls. */
 async function placeOf(
   { asked, request, items }: Answering,
   kept: KeptResponse | undefined,
@@ -209,7 +213,7 @@ async function settled(
   }
 }
 
-/** @param settle called with the outcome of the run; `undefined`: the plugin stopped first */
+/** @param settle called with the outcome of the run; `undefined`: the plugin stopped before the run ended */
 async function* streamed(
   steps: AsyncIterable<AnswerStep>,
   base: ResponseBase,
@@ -238,7 +242,9 @@ function stoppedOutcome(runId: string, clock: Clock): RunOutcome {
   return { runId, sessionKey: "", status: "aborted", abortReason: "restart", endedAt: clock.now(), text: "" };
 }
 
-/** Choice: clients retry a 500 automatically; the header forbids it if a retry could do something twice or cannot help. */
+/**
+ * Choice: clients retry a 500 automatically; the header forbids a retry that could have an effect twice or cannot help.
+ */
 function wholeReply(
   { type, response }: Ending,
   { retryable = false, calledTools = true }: Partial<RunOutcome> = {},

@@ -1,4 +1,7 @@
-/** Validates parts of a request against a schema and reports the first fault with its position in one line. Pure. Spec: http/responses.md §2. */
+/**
+ * Validates parts of a request against a schema; one line reports the first fault and its position. Pure. Spec:
+ * http/responses.md §2.
+ */
 import { GatewayError, type Static, type TObject, violations } from "@svc/sdk";
 import type { DetailCode } from "@svc/sdk/errors";
 
@@ -19,7 +22,7 @@ export function refuse(path: Path, issue: string, code?: DetailCode): never {
 }
 
 /**
- * The object, validated. A known optional key may be `null`, which clients send for "not set".
+ * Validates an object. A known optional key may be `null`, which clients send for "not set".
  * @throws GatewayError `INVALID_REQUEST` with the first fault
  */
 export function checked<S extends TObject>(schema: S, value: unknown, path: Path): Static<S> {

@@ -7,7 +7,9 @@ const positive = (fallback: number, description: string, options: object = hot) 
 const count = (fallback: number, description: string) =>
   Type.Integer({ default: fallback, minimum: 0, description, ...hot });
 
-/** Keys shared by files and images. `maxBytes` is not hot: the limit of the body may depend on it. */
+/**
+ * Keys shared by files and images. A change of `maxBytes` reloads the plugin: the limit of the body may depend on it.
+ */
 const source = (what: string, mimes: readonly string[], maxBytes: number) => ({
   allowUrl: Type.Boolean({ default: true, description: `fetch ${what} by URL`, ...hot }),
   urlAllowlist: Type.Optional(

@@ -1,7 +1,7 @@
 /**
- * Continues an earlier response: in its session if no message followed it, else in a new session that has the
- * conversation up to it. Choice: one response can thus be continued several times, as in the public API; a session named in the
- * request must be the session of the response.
+ * Continues an earlier response: in its session if no message followed the response, else in a new session that has the
+ * conversation up to the response. Choice: one response can thus be continued several times, as in the public API. A
+ * session named in the request must be the session of the response.
  */
 import { type AgentAddress, headerOf } from "@svc/kit/agent-address";
 import type { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
@@ -21,18 +21,18 @@ export interface ContinuingSources {
 /** Where a request continues. */
 export interface Continuation {
   readonly address: AgentAddress;
-  /** Messages up to that point; passed to the model as `history` if the session is new. */
+  /** Messages up to the continued response; passed to the model as `history` if the session is new. */
   readonly before: readonly Message[];
 }
 
 /** Choice: latest messages that are searched for the response before the whole transcript is read. */
 const TAIL = 20;
-/** Choice: most messages that a new session copies. */
+/** Choice: maximum number of messages that a new session copies. */
 const BRANCH = 1_000;
 
 const PATH: Path = ["previous_response_id"];
 
-/** @throws GatewayError `INVALID_REQUEST`, the same for every response that cannot be continued */
+/** @throws GatewayError `INVALID_REQUEST`; the error is the same for every response that cannot be continued */
 export async function continueFrom(
   kept: KeptResponse,
   headers: Parameters<typeof headerOf>[0],

@@ -48,8 +48,9 @@ type Called = Extract<LoadedItem, { kind: "call" }>;
 type Entry = Said | Answered | Called;
 
 /**
- * The last user message is the turn, and the function outputs right before it answer calls. If outputs come last, they are the
- * turn, without a message. Earlier items are history; later items are ignored.
+ * The last user message is the turn, and the function outputs right before it answer calls. If the input ends with
+ * function outputs, the outputs are the turn, without a message. Items before the turn are history; items after it are
+ * ignored.
  * @throws GatewayError `INVALID_REQUEST` if there is nothing to answer, or if history is sent again
  */
 export function turnOf(items: readonly LoadedItem[], { instructions, continues, calls, now }: TurnScene): Turn {
@@ -100,7 +101,7 @@ function entryOf(item: LoadedItem): Entry[] {
   return [{ kind: role, text: images.length > 0 ? "" : `[attached: ${files.join(", ")}]`, images }];
 }
 
-/** Texts, joined by a newline. @param withFiles include the text of files, which is otherwise in the system prompt */
+/** Texts, joined by a newline. @param withFiles include the text of files; if false, the system prompt has that text */
 function textOf(parts: readonly LoadedPart[], withFiles = false): string {
   const texts = parts.flatMap((part) => {
     if (part.kind === "text") return [part.text];
@@ -125,7 +126,7 @@ function assistantAsUser(entries: readonly Entry[]): readonly Entry[] {
   return said?.kind === "assistant" ? [...entries.slice(0, last), { ...said, kind: "user" }] : [];
 }
 
-/** Start of the consecutive entries of this kind that end before `end`, at most `most` of them. */
+/** Start of the consecutive entries of this kind that end before `end`; maximum number: `most`. */
 function startOf(entries: readonly Entry[], end: number, kind: Entry["kind"], most: number): number {
   let start = end;
   while (start > 0 && end - start < most && entries[start - 1]?.kind === kind) start -= 1;

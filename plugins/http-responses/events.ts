@@ -13,9 +13,9 @@ import {
 /** Writes the events of one response; each call returns the text to send. */
 export interface EventWriter {
   begin(): string;
-  /** Empty while the answer may still turn out to be silent. */
+  /** Returns an empty text as long as the answer may still be the silent answer. */
   text(delta: string): string;
-  /** Includes the end of the stream. */
+  /** Returns the last events and the end of the stream. */
   end(ending: Ending): string;
 }
 

@@ -58,7 +58,10 @@ function message({ role, content }: Static<typeof ITEMS.message>, path: Path): I
   return { kind: "message", role: role === "developer" ? "system" : role, parts };
 }
 
-/** Choice: a call without `call_id` gets its `id`; without either it cannot be answered, and gets an id from its position. */
+/**
+ * Choice: a call without `call_id` gets the call's `id`. A call without both cannot be answered, and gets an id from
+ * its position.
+ */
 function call({ id, call_id, name, arguments: text }: Static<typeof ITEMS.function_call>, path: Path): Item {
   return { kind: "call", callId: call_id ?? id ?? `call_${path.join("_")}`, name, arguments: argumentsIn(text, path) };
 }
@@ -134,7 +137,7 @@ function requireOne(fields: Readonly<Record<string, unknown>>, path: Path): void
   if (given !== 1) refuse(path, `needs exactly one of ${Object.keys(fields).join(", ")}`);
 }
 
-/** The older shape with `source` objects. */
+/** Reads the older shape with `source` objects. */
 function sourceIn(
   value: unknown,
   base64: typeof ImageSource | typeof FileSource,

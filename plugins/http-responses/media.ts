@@ -112,7 +112,7 @@ const REFUSALS: Readonly<Record<OutboundRefusalCode, string>> = {
   TOO_LARGE: "the content of the URL is too large",
 };
 
-/** Fetches; an error only tells what the sender may know: no resolved address, no text of a server. */
+/** Fetches a URL. Errors contain only what the sender may know: no resolved address, no text of a server. */
 function saidSafely({ outbound }: MediaSources, { maxBytes }: MediaLimits): OutboundFetch | undefined {
   return (
     outbound && {

@@ -10,7 +10,7 @@ const ITEM_ID = /^(?:msg|fc)_([0-9a-f-]{36})(?:_\d+)?$/;
 
 /**
  * Replaces references by the stored items. References to unknown items (or items of another principal) are dropped.
- * Spec: http/responses.md §3 ignores all of them.
+ * Spec: http/responses.md §3 ignores all references.
  */
 export async function resolveReferences(
   items: readonly Item[],

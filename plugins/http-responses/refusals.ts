@@ -12,6 +12,6 @@ export function refusalReply(error: unknown): RouteReply {
   const known = isGatewayError(error) ? TYPES[error.code] : undefined;
   if (!known || !isGatewayError(error)) throw error;
   const [status, type] = known;
-  const { param, code } = (error.details ?? {}) as RefusalDetails; // other details lack both fields
+  const { param, code } = (error.details ?? {}) as RefusalDetails; // details of other errors have neither field
   return { status, body: { error: { message: error.message, type, param: param ?? null, code: code ?? null } } };
 }

@@ -53,11 +53,11 @@ function refuseWhatIsNotHere(body: Static<typeof Body>): void {
   const given = Object.keys(NOT_HERE).find((key) => Object.hasOwn(body, key));
   if (given !== undefined) refuse([given], NOT_HERE[given] ?? "");
   if (body.background) refuse(["background"], "background responses are not supported; remove this field");
-  if (body.top_logprobs) refuse(["top_logprobs"], "log probabilities are not supported");
+  if (body.top_logprobs) refuse(["top_logprobs"], "log probabilities are not supported; remove this field");
   for (const [index, name] of (body.include ?? []).entries()) {
     const path: Path = ["include", index];
-    if (name === "message.output_text.logprobs") refuse(path, "log probabilities are not supported");
-    if (!INCLUDABLE.includes(name)) refuse(path, `${name.slice(0, 64)} is unknown`);
+    if (name === "message.output_text.logprobs") refuse(path, "log probabilities are not supported; remove this entry");
+    if (!INCLUDABLE.includes(name)) refuse(path, `${name.slice(0, 64)} is unknown; remove this entry`);
   }
 }
 

@@ -26,7 +26,7 @@ export interface OutputCall {
 /** Final state of a response. */
 export interface Ending {
   readonly type: "response.completed" | "response.incomplete" | "response.failed";
-  /** Text of the message; empty: there is no message. */
+  /** Text of the message; empty: the response has no message. */
   readonly text: string;
   readonly calls: readonly OutputCall[];
   readonly response: ResponseObject;
@@ -110,7 +110,9 @@ function outputCall(uuid: string, { id, name, arguments: args }: ToolCallBlock, 
   return { type: "function_call", id: `fc_${uuid}_${index}`, ...fields, status: "completed" };
 }
 
-/** Zeros if no usage was reported. Choice: cached tokens count as input tokens, as in the public API. Spec: §6. */
+/**
+ * The usage; zeros if none was reported. Choice: cached tokens count as input tokens, as in the public API. Spec: §6.
+ */
 function usageOf(usage?: Usage): object {
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, totalTokens = 0 } = usage ?? {};
   const asked = count(input) + count(cacheRead) + count(cacheWrite);

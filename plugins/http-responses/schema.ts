@@ -1,6 +1,6 @@
 /**
- * Schemas of a request, in both shapes: the public API's and the one with nested `function` and `source` objects.
- * Objects are strict; keys without effect are listed in the README. Spec: http/responses.md §2 and §3.
+ * Schemas of a request, in both shapes: that of the public API, and the older shape with `function` and `source`
+ * objects. Objects are strict; keys without effect are listed in the README. Spec: http/responses.md §2 and §3.
  */
 import { NonEmpty, Strict, type TSchema, Type } from "@svc/sdk";
 

@@ -52,9 +52,12 @@ interface ResponseRow extends Row {
 }
 
 export interface ResponseStore {
-  /** Durable when it resolves; an existing response with the same id is unchanged. */
+  /** Stores a response, on disk when the promise resolves. An existing response with the same id stays unchanged. */
   keep(response: KeptResponse): Promise<void>;
-  /** `undefined` for a response that is unknown, deleted, expired or of another principal, without telling which. */
+  /**
+   * `undefined`: the response is unknown, deleted, expired or of another principal; callers cannot tell these cases
+   * apart.
+   */
   find(id: string, principal: string): Promise<KeptResponse | undefined>;
   /** @returns whether the response existed */
   remove(id: string, principal: string): Promise<boolean>;

@@ -60,7 +60,7 @@ function withChoice(tools: readonly AskedTool[], value: unknown): AskedTools {
   }
   const name = nameIn(choice, PATH).trim();
   if (name === "") wrong(PATH, "the name of the tool is blank");
-  if (!tools.some((tool) => tool.name === name)) wrong(PATH, `${name} is not among the tools`);
+  if (!tools.some((tool) => tool.name === name)) wrong(PATH, `tools has no tool named ${name}`);
   return { tools, choice: { name } };
 }
 
@@ -81,7 +81,7 @@ function allowed(tools: readonly AskedTool[], value: unknown): AskedTools {
   const { mode, tools: named } = checked(AllowedTools, value, PATH);
   const names = named.map((tool, index) => nameIn(tool, [...PATH, "tools", index]));
   const unknown = names.find((name) => !tools.some((tool) => tool.name === name));
-  if (unknown !== undefined) wrong(PATH, `${unknown} is not among the tools`);
+  if (unknown !== undefined) wrong(PATH, `tools has no tool named ${unknown}`);
   const left = tools.filter(({ name }) => names.includes(name));
   return mode === "required" ? required(left) : { tools: left, choice: "auto" };
 }

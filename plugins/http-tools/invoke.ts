@@ -56,7 +56,7 @@ export function createInvoke({ services, clock, log }: InvokeSources): (request:
       const attempt = await services.tools.attempt(call, scene, request.signal, { dryRun: wish.dryRun });
       return replyTo(attempt, { tool: wish.tool, agentId, sessionKey });
     } catch (error) {
-      // A client that disconnected needs no log line; otherwise the result cannot be serialized as JSON.
+      // A disconnect of the client needs no log line. Any other error: the result cannot be serialized as JSON.
       if (!request.signal.aborted)
         log.warn({ err: error, tool: wish.tool }, "the result of a tool could not be sent; the client gets 500");
       return FAILED;

@@ -7,12 +7,12 @@ import type { ToolAttempt, ToolResult } from "@svc/sdk/tools";
 
 const JSON_TEXT = { "Content-Type": "application/json; charset=utf-8" } as const;
 
-/** The same response for an unknown and a denied tool, so a client cannot tell them apart. */
+/** The response for an unknown tool and for a denied tool: a client cannot tell the two apart. */
 export function notAvailable(tool: string): RouteReply {
   return toolError(404, "not_found", `Tool not available: ${tool}`);
 }
 
-/** Carries no details; the log has them. */
+/** The response for a failed tool. It contains no details; the log has them. */
 export const FAILED: RouteReply = toolError(500, "tool_error", "tool execution failed");
 
 export const UNSUPPORTED: RouteReply = {
@@ -42,7 +42,7 @@ export function replyTo(attempt: ToolAttempt, { tool, agentId, sessionKey }: Ask
   }
 }
 
-/** Serializes immediately, so that a result without JSON counts as a failure of the tool. */
+/** Serializes the result immediately, so that a result that is no JSON counts as a failure of the tool. */
 function sent(body: object): RouteReply {
   return { headers: JSON_TEXT, body: JSON.stringify(body) };
 }

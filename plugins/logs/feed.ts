@@ -8,12 +8,12 @@ import { type Answer, readOn, tail } from "./reader.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
-/** Milliseconds a gateway has to respond before the file is read instead. Choice. */
+/** Choice: milliseconds that a gateway has to respond before the file is read instead. */
 const CONNECT_MS = 3_000;
 
 export interface FeedOptions {
   readonly filter: Filter;
-  /** Most lines of the first result. */
+  /** Maximum number of lines of the first result. */
   readonly limit: number;
   /** A file to read, whether or not a gateway is running. */
   readonly file: string | undefined;

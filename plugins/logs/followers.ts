@@ -9,7 +9,7 @@ export interface Place {
   readonly cursor: number;
 }
 
-/** Choice: most connections remembered; more than a gateway has in practice. */
+/** Choice: maximum number of remembered connections; more than a gateway has in practice. */
 const MAX_FOLLOWERS = 1_000;
 
 export class Followers {

@@ -16,7 +16,7 @@ export const LEVEL_NAMES: readonly string[] = LEVELS.map(([name]) => name);
 /** Subsystem of lines that the gateway itself writes. */
 export const HOST = "host";
 
-/** Most characters of a line shown to people. */
+/** Maximum characters of a line shown to people. */
 const MAX_SHOWN = 4_000;
 
 export interface Filter {
@@ -26,7 +26,7 @@ export interface Filter {
   readonly subsystem?: string | undefined;
 }
 
-/** With a filter, lines that are not JSON are dropped: their level and subsystem are unknown. */
+/** Whether a line passes the filter. Lines that are not JSON do not pass: their level and subsystem are unknown. */
 export function passes(line: string, { level, subsystem }: Filter): boolean {
   if (level === undefined && subsystem === undefined) return true;
   const fields = parse(line);

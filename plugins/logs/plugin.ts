@@ -16,7 +16,10 @@ export default definePlugin({
     const { log, services, hooks } = gateway;
     const followers = new Followers();
 
-    /** For a cursor in a file that was renamed since: first the rest of that file, then the new file from its start. */
+    /**
+     * Handles a cursor in a file that was renamed since: returns first the rest of that file, then the start of the new
+     * file.
+     */
     async function tailFor(connection: string, question: Question): Promise<Answer> {
       const { cursor } = question;
       const part = cursor === undefined ? undefined : followers.partOf(connection, cursor);

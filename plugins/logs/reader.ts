@@ -6,7 +6,7 @@ import { firstLines, lastLines, windowOf } from "./tail.ts";
 
 export const DEFAULT_LIMIT = 500;
 export const DEFAULT_BYTES = 250_000;
-/** Attempts to open a file that is being renamed. */
+/** Maximum number of attempts to open a file that is being renamed. */
 const TRIES = 5;
 
 export interface Question {
@@ -88,7 +88,10 @@ interface OpenedFile {
   readonly size: number;
 }
 
-/** Opens the file that `pick` selects, and checks that it still has that name, since its writer may rename it at any time. */
+/**
+ * Opens the file that `pick` selects, and checks that the file still has that name: the writer may rename it at any
+ * time.
+ */
 async function withFile(
   path: string,
   pick: (files: readonly LogFileName[]) => LogFileName | undefined,
@@ -121,7 +124,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   return open(path, "r").catch(ifMissing(undefined));
 }
 
-/** Handles only the error of a missing file. */
+/** Ignores the error of a missing file; throws all other errors. */
 function ifMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === "ENOENT") return value;

@@ -6,7 +6,7 @@ export interface Window {
   readonly to: number;
   /** Older requested bytes are left out. */
   readonly truncated: boolean;
-  /** The cursor cannot be used: the file shrank, or the cursor is too far behind. */
+  /** Whether the cursor cannot be used: the file shrank, or the cursor is too far behind. */
   readonly reset: boolean;
 }
 

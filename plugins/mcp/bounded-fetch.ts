@@ -10,7 +10,7 @@ export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 export interface BoundedFetch {
   readonly fetch: Fetch;
-  /** Stops further streams: the library tries to reopen them even after the session has ended. */
+  /** Refuses further streams: the library tries to reopen streams even after the session has ended. */
   close(): void;
 }
 
@@ -43,7 +43,7 @@ function bounded(response: Response, maxBytes: number): Response {
   return new Response(response.body.pipeThrough(counter(maxBytes, isStream)), { status, statusText, headers });
 }
 
-/** @param byEvent true: a blank line ends an event and resets the count */
+/** @param byEvent true: the limit applies to each event, which ends with a blank line */
 function counter(maxBytes: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let isLineEmpty = true;

@@ -1,6 +1,6 @@
 /**
  * Transport to a server that the gateway starts as a program: in its own process group, with a minimal environment, over
- * standard input and output. Stopping it also ends its children.
+ * standard input and output. Stopping the program also ends the children of the program.
  */
 import { type Clock, messageOf, pause } from "@svc/sdk";
 import type { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
@@ -11,7 +11,7 @@ import type { Readable, Writable } from "node:stream";
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
-  /** Its complete environment. */
+  /** The complete environment of the program. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
 }
@@ -27,7 +27,7 @@ export interface ChildTransport extends Transport {
   end(): string | undefined;
 }
 
-/** Milliseconds from closing its input to SIGTERM, from SIGTERM to SIGKILL, and from SIGKILL until the transport stops waiting. */
+/** Milliseconds from closing the program's input to SIGTERM, to SIGKILL, and until the transport stops waiting. */
 export const STOP_STEPS_MS = [500, 1_500, 1_000] as const;
 /** Characters of standard error to keep. */
 const MAX_TAIL = 500;

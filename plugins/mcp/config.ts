@@ -1,4 +1,4 @@
-/** The configuration section `mcp`. Choice: all keys; the spec has none for such servers. */
+/** The configuration section `mcp`. Choice: all keys; the specification has no keys for such servers. */
 import { type Static, Strict, Type } from "@svc/sdk";
 import { SecretSetting } from "@svc/sdk/secrets";
 import { SANDBOX_KEYS } from "@svc/sdk/tools";
@@ -62,7 +62,7 @@ const ServerFields = Strict(
       description: "Scope that a run needs to use the tools, whatever the server declares; default operator.write",
     }),
   },
-  { default: {} }, // values of a record get their defaults only when they have a default themselves
+  { default: {} }, // typebox fills in defaults below a record only if the values of the record have a default
 );
 
 const ServerEntry = Type.Refine(

@@ -1,5 +1,5 @@
 /**
- * Turns the argument schema that a server declares into one for models and for validation. Pure.
+ * Turns the argument schema that a server declares into a schema for models and for validation. Pure.
  *
  * The input is untrusted JSON. Only known keywords with values of the right type are kept: nothing else reaches the schema
  * compiler or a model server. References are replaced by their targets. Dropping a keyword makes validation more lenient;

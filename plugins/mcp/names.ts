@@ -23,7 +23,10 @@ export function isWanted(
   return !fits(exclude) && (include === undefined || fits(include));
 }
 
-/** `*` matches any number of characters, including none. Matches from the left without backtracking, so that no pattern is slow. */
+/**
+ * `*` matches any number of characters, also zero. The match goes from left to right without backtracking, so no
+ * pattern is slow.
+ */
 function fitsGlob(text: string, glob: string): boolean {
   const [first = "", ...parts] = glob.split("*");
   const last = parts.pop();

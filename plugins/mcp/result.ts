@@ -3,7 +3,10 @@ import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
 import type { ImageBlock } from "@svc/sdk/models";
 import type { ToolResult } from "@svc/sdk/tools";
 
-/** Choice: maximum characters of text before it is wrapped; below the limit of all tools, so that the closing marker is kept. */
+/**
+ * Choice: maximum characters of text before the markers are added; below the limit of all tools, so that no marker is
+ * cut.
+ */
 export const MAX_TEXT_CHARS = 80_000;
 /** Choice: maximum pictures per result, and base64 characters per picture. */
 export const MAX_IMAGES = 8;

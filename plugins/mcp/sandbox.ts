@@ -15,7 +15,7 @@ export interface ServerSandboxSources {
 }
 
 /**
- * Returns the program to start. In a sandbox it may write to its `cwd`.
+ * Returns the program to start. In a sandbox, the program may write to its `cwd`.
  * @throws GatewayError as `Sandbox.confine`
  */
 export type Confine = (server: string, program: Program, settings: SandboxSettings) => Promise<Program>;

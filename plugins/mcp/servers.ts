@@ -25,7 +25,7 @@ export interface ServersOptions {
 }
 
 export interface Servers {
-  /** By the name that agents see. */
+  /** Finds a tool by the name that agents see. */
   tools(): ReadonlyMap<string, Tool>;
   /** Safe to call twice. */
   stop(): Promise<void>;

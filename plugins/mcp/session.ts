@@ -28,7 +28,7 @@ export interface SessionEvents {
   doubt(reason: string): void;
 }
 
-/** Must stop on abort, and must release everything when it throws. */
+/** Opens a session. It must stop on abort, and release everything when it throws. */
 export type OpenSession = (target: Target, events: SessionEvents, signal: AbortSignal) => Promise<Session>;
 
 export interface SessionOptions {
@@ -48,9 +48,9 @@ const NEVER_MS = 2 ** 31 - 1;
 /** A transport to a server and its state. */
 interface Connection {
   readonly transport: Transport;
-  /** Why it ended, if known. */
+  /** Why the connection ended, if known. */
   why(): string | undefined;
-  /** Whether this error ends the connection without closing it. */
+  /** Whether the connection is unusable after this error, although it is not closed. */
   isLostBy(error: Error): boolean;
   /** Resolves when everything is released. */
   close(): Promise<void>;

@@ -11,7 +11,7 @@ import type { OpenSession, Session } from "./session.ts";
 import { type Target, withoutHidden } from "./target.ts";
 
 export interface Supervised {
-  /** Empty while the server is disconnected. */
+  /** The tools of the server; empty while the server is disconnected. */
   tools(): readonly OfferedTool[];
   /** @param tool the server's own name. @throws GatewayError `UNAVAILABLE`; the signal's reason */
   call(tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ToolResult>;
@@ -50,7 +50,7 @@ interface Link {
   isStale: boolean;
   isListing: boolean;
   isChecking: boolean;
-  /** Aborting it ends the connection. */
+  /** Abort this controller to end the connection. */
   readonly ending: AbortController;
 }
 
@@ -175,7 +175,7 @@ export function supervise(options: SupervisorOptions): Supervised {
         signal.throwIfAborted();
         check(mine, messageOf(error));
         if (isGatewayError(error)) throw error;
-        // The cause may be text of the server, so only the log has it.
+        // The cause may be text of the server, so only the log contains the cause.
         log.warn(
           { server: name, tool, reason: readable(messageOf(error), mine.hidden) },
           "an MCP server failed during a call",

@@ -1,4 +1,4 @@
-/** One call to a model, and its whole answer. */
+/** Makes one call to a model, and returns the whole answer. */
 import { type Clock, unavailable } from "@svc/sdk";
 import type { ImageBlock, Models, ResolvedModel, TextBlock, Usage } from "@svc/sdk/models";
 

@@ -8,7 +8,7 @@ import { imageSizeOf } from "./image-size.ts";
 import { looksLikePdf, type PdfReader } from "./pdf-reader.ts";
 import { decodeText } from "./text.ts";
 
-/** Limit of the contract. */
+/** Maximum pixels of an image, from the contract of `Documents`. */
 const MAX_IMAGE_PIXELS = 100_000_000;
 
 export function createDocuments(pdf: Pick<PdfReader, "read">): Documents {

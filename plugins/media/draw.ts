@@ -7,7 +7,7 @@ import type { PdfDocument, PdfLibrary } from "./pdf-library.ts";
 const importCanvases = () => import("@napi-rs/canvas");
 type Canvases = Awaited<ReturnType<typeof importCanvases>>;
 
-/** Choice: most pixels of a picture inside a page, and of any drawing surface; 200 MB. */
+/** Choice: maximum pixels of a picture inside a page, and of any drawing surface; they take 200 MB. */
 export const MAX_CANVAS_PIXELS = 50_000_000;
 
 /** Loaded on first use. */
@@ -58,7 +58,7 @@ export interface Easel {
   readonly load?: () => Promise<Canvases | undefined>;
 }
 
-/** PNGs of the pages. Pages that cannot be drawn are left out; without the drawing library, all of them. */
+/** PNGs of the pages. Pages that cannot be drawn are left out; without the drawing library, the list is empty. */
 export async function drawPages(
   document: PdfDocument,
   pages: readonly number[],

@@ -1,4 +1,4 @@
-/** Width and height of a picture from its header, which a decoder would allocate. Decides only. */
+/** Reads the width and height of a picture from its header: a decoder would allocate memory for that size. Pure. */
 
 export interface ImageSize {
   readonly width: number;
@@ -38,7 +38,7 @@ const isFrameHeader = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![
 /** TEM and RST0 to SOI have no length field. */
 const isBare = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 
-/** Goes through the segments until one has the size; each has at least its two length bytes, so the loop ends. */
+/** Reads the segments up to the one with the size. Each segment has at least its two length bytes, so the loop ends. */
 function jpegSize(view: DataView): ImageSize | undefined {
   let at = 2;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Chooses the model. Decides only. */
+/** Chooses the model for pictures and documents. Pure. */
 import { unavailable } from "@svc/sdk";
 import type { Models, ResolvedModel } from "@svc/sdk/models";
 
@@ -19,8 +19,8 @@ const takesImages = ({ input }: { readonly input?: readonly string[] }) => input
 const refOf = ({ provider, id }: { readonly provider: string; readonly id: string }) => `${provider}/${id}`;
 
 /**
- * The configured model, else the model of the call, else the default model if it is suitable, else the first suitable one. Choice:
- * the configuration takes precedence, so that the author of a prompt does not choose the cost.
+ * The configured model, else the model of the call, else the default model if it is suitable, else the first suitable
+ * model. Choice: the configuration takes precedence, so that the author of a prompt does not choose the cost.
  * @throws GatewayError `UNAVAILABLE` naming the key if no model accepts images; errors of `Models.resolve`
  */
 export function chooseModel(models: Catalogue, wish: ModelWish): ResolvedModel {
@@ -28,7 +28,7 @@ export function chooseModel(models: Catalogue, wish: ModelWish): ResolvedModel {
   const model = models.resolve(ref);
   if (!wish.withImages || takesImages(model)) return model;
   if (ref !== undefined) unavailable(`the model ${refOf(model)} does not accept images; ${ADVICE}`);
-  return firstThatSees(models) ?? unavailable(`no configured model accepts images; ${ADVICE}`);
+  return firstThatSees(models) ?? unavailable(`no configured model accepts images; ${ADD_MODEL}`);
 }
 
 /** Whether `chooseModel` finds a model for images. */
@@ -43,3 +43,4 @@ function firstThatSees(models: Catalogue): ResolvedModel | undefined {
 }
 
 const ADVICE = 'set tools.media.model to a model with "image" in its `input` (models.providers.<name>.models)';
+const ADD_MODEL = 'add a model with "image" in its `input` to models.providers.<name>.models';

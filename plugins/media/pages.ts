@@ -1,8 +1,8 @@
-/** Which pages of a document are requested, which are read, and at what size they are drawn. Decides only. */
+/** Decides which pages of a document are read, and at what size pages are drawn. Pure. */
 import { invalidRequest } from "@svc/sdk/errors"; // the process that reads a PDF loads this file, too
 import type { PageRange } from "./pdf-job.ts";
 
-/** Choice: most ranges of one list. */
+/** Choice: maximum number of ranges in one list. */
 const MAX_RANGES = 100;
 const RANGE = /^(\d{1,7})(?:-(\d{1,7}))?$/;
 
@@ -22,7 +22,7 @@ export function parsePages(text: string): readonly PageRange[] {
 /** Pages to read, in the requested order. */
 export interface PageChoice {
   readonly pages: readonly number[];
-  /** More pages were requested. */
+  /** More pages were requested than are read. */
   readonly isCut: boolean;
 }
 
@@ -47,7 +47,7 @@ const MIN_SCALE = 0.1;
 
 /**
  * The scale at which a page has at most `maxPixels`, never above 1.
- * @returns `undefined` for a page without area, and for one that is too large even at 0.1. Choice: such pages are not drawn
+ * @returns `undefined` for a page without area, and for a page too large even at scale 0.1. Choice: both are not drawn
  */
 export function scaleOf(width: number, height: number, maxPixels: number): number | undefined {
   const area = width * height;

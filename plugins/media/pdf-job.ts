@@ -8,11 +8,11 @@ export interface PdfJob {
   readonly bytes: Uint8Array;
   /** Requested pages. Default: from the first. */
   readonly ranges?: readonly PageRange[];
-  /** Most pages to read. */
+  /** Maximum number of pages to read. */
   readonly maxPages: number;
-  /** Characters of text of all pages. */
+  /** Maximum characters of the text of all pages. */
   readonly maxChars: number;
-  /** Width times height of a rendered page. */
+  /** Maximum pixels (width times height) of a rendered page. */
   readonly maxPixels: number;
   /** If the trimmed text is shorter, pages are rendered as well. */
   readonly minTextChars: number;
@@ -36,9 +36,9 @@ export interface PdfContent {
   readonly pageCount: number;
   /** The pages that were read. */
   readonly texts: readonly PageText[];
-  /** Empty if there was enough text, or if pages cannot be rendered. */
+  /** The rendered pages; empty if there was enough text, or if pages cannot be rendered. */
   readonly pictures: readonly PagePicture[];
-  /** Some pages, or some of the text, are left out. */
+  /** Whether some pages, or a part of the text, are left out. */
   readonly isCut: boolean;
 }
 

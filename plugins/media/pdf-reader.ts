@@ -24,7 +24,7 @@ export interface PdfReaderOptions {
 const AT_ONCE = 2;
 const MAX_WAITING = 50;
 
-/** MB of objects. A backstop: the watchdog ends the process earlier, by its total memory. */
+/** Maximum MB of objects. Usually the watchdog ends the process earlier, because of its total memory. */
 const MAX_HEAP_MB = 1024;
 
 export function createPdfReader(options: PdfReaderOptions): PdfReader {
@@ -81,7 +81,7 @@ function startReading(job: PdfJob, options: PdfReaderOptions, signal: AbortSigna
   return { content, gone };
 }
 
-/** Settles with the first of: a report, the end of the process, the time limit, the signal. */
+/** Waits for the first of: a report, the end of the process, the time limit, the signal. */
 function answerOf(
   child: ChildProcess,
   job: PdfJob,
@@ -102,7 +102,7 @@ function answerOf(
     ];
     function end(settle: () => void): void {
       for (const stop of stops.splice(0)) stop();
-      settle(); // a promise settles only once
+      settle(); // later calls of resolve or reject have no effect
     }
     function onDeath(reason: string): void {
       if (isReady) refuse(BROKE);

@@ -12,7 +12,7 @@ export function prepareRealm(): void {
   }
 }
 
-/** Copies instead of moving: the original is not used again. */
+/** Copies the buffer, where the standard moves it: callers do not use the original again. */
 function copyOf(this: ArrayBuffer, length: number = this.byteLength): ArrayBuffer {
   const copy = new ArrayBuffer(length);
   new Uint8Array(copy).set(new Uint8Array(this, 0, Math.min(length, this.byteLength)));

@@ -9,7 +9,7 @@ export interface Slots {
   take(signal: AbortSignal): Promise<() => void>;
 }
 
-/** Slots are assigned in order of arrival. */
+/** Creates slots, which are assigned in the order of the requests. */
 export function createSlots(count: number, maxWaiting: number): Slots {
   let free = count;
   const waiting = new Set<() => void>();

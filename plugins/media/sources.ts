@@ -5,19 +5,19 @@ import { GatewayError, invalidRequest, isGatewayError, notFound } from "@svc/sdk
 import { externalLine } from "@svc/sdk/external-content";
 import type { OutboundFetch } from "@svc/sdk/web";
 
-/** Choice: as the default of `/v1/responses`. */
+/** Choice: maximum number of redirects, as the default of `/v1/responses`. */
 const MAX_REDIRECTS = 3;
 
 /** Where sources are loaded from, and with which limits. */
 export interface SourceScene {
-  /** The agent's workspace; absent: it has none yet. */
+  /** The agent's workspace; absent: the agent has no workspace yet. */
   readonly place: Place | undefined;
   readonly outbound: OutboundFetch | undefined;
   /** Bytes of one source. */
   readonly maxBytes: number;
   /** Milliseconds per fetch. */
   readonly timeoutMs: number;
-  /** Types of fetched content and of data URLs, lower case; afterwards the bytes decide. */
+  /** Accepted types of fetched content and of data URLs, lower case. The bytes then decide the actual type. */
   readonly allowedMimes: readonly string[];
   readonly signal: AbortSignal;
 }
@@ -26,9 +26,9 @@ export interface SourceScene {
 export interface Source {
   /** One line for people and models. */
   readonly label: string;
-  /** It was fetched, so its content is external. */
+  /** The source was fetched, so its content is external. */
   readonly isFetched: boolean;
-  /** Name below the workspace, if it is a file there. */
+  /** Path below the workspace, if the source is a file there. */
   readonly file?: string;
   readonly bytes: Uint8Array;
 }

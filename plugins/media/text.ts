@@ -1,4 +1,4 @@
-/** Decodes bytes as text. Decides only. Spec: http/responses.md §4. */
+/** Decodes bytes as text. Pure. Spec: http/responses.md §4. */
 import { sniffImage } from "@svc/kit/media";
 import { invalidRequest } from "@svc/sdk";
 
@@ -42,7 +42,7 @@ function markedCharset([first, second]: Uint8Array): string {
   return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** Characters that are checked, and the share of unreadable ones above which data is not text. */
+/** Number of characters that are checked, and the share of unreadable characters above which data is not text. */
 const LOOKED_AT = 10_000;
 const MAX_NOISE = 0.3;
 

@@ -1,4 +1,4 @@
-/** The shared part of both tools: a call, from its sources to the answer. */
+/** The part of a call that both tools share, from the sources to the answer. */
 import { placeOf } from "@svc/kit/files";
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, floorOf, invalidRequest, notFound, outsideOrigin, saidAfter, Type, unavailable } from "@svc/sdk";
@@ -19,7 +19,7 @@ import { isAddress, loadSources, type Source } from "./sources.ts";
 export interface MediaServices {
   readonly config: () => MediaConfig;
   readonly models: () => Models | undefined;
-  /** State directory of the gateway; agents cannot read it, as with their file tools. */
+  /** State directory of the gateway. Agents cannot read files in it, as with the file tools. */
   readonly stateDir: () => string;
   readonly agents: () => Pick<AgentDirectory, "list"> | undefined;
   readonly outbound: () => OutboundFetch | undefined;
@@ -29,7 +29,7 @@ export interface MediaServices {
   readonly clock: Pick<Clock, "now" | "setTimeout">;
 }
 
-/** Choice: most pictures or documents of one call. */
+/** Choice: maximum number of pictures or documents in one call. */
 export const MAX_SOURCES = 8;
 
 export const Prompt = Type.String({ minLength: 1, maxLength: 20_000, description: "The question to answer" });
@@ -48,7 +48,8 @@ export const sourcesParam = (item: ReturnType<typeof sourceParam>) =>
 export function namesOf(one: string | undefined, several: readonly string[], key: string): readonly string[] {
   const names = [...new Set([...(one === undefined ? [] : [one]), ...several])];
   if (names.length === 0) invalidRequest(`${key} or ${key}s is required: a path in your workspace, or a URL`);
-  if (names.length > MAX_SOURCES) invalidRequest(`at most ${MAX_SOURCES} in one call; use another call for the rest`);
+  if (names.length > MAX_SOURCES)
+    invalidRequest(`at most ${MAX_SOURCES} sources are allowed in one call; use another call for the rest`);
   return names;
 }
 
@@ -134,8 +135,8 @@ export function modelsOf(mediaServices: MediaServices): Models {
 }
 
 /**
- * The answer for the agent. About fetched content it is marked as external content: a picture can make the
- * model that sees it say anything.
+ * The answer for the agent. An answer about fetched content is marked as external content: a picture can make a model
+ * say anything.
  */
 export async function resultOf(
   answer: Answer,

@@ -4,7 +4,9 @@ import { Worker } from "node:worker_threads";
 
 /** Bytes of the whole process: the runtime's own limit counts neither buffers nor pictures. Choice: ten times its initial memory. */
 const MAX_BYTES = 768 * 1024 * 1024;
-/** Milliseconds. The gateway kills the process much earlier, unless the gateway itself is gone. */
+/**
+ * Maximum milliseconds of the process. The gateway kills the process much earlier, unless the gateway itself has ended.
+ */
 const MAX_AGE = 120_000;
 const LOOK_MS = 25;
 

@@ -1,7 +1,8 @@
 /**
  * Prometheus text format, version 0.0.4, for values that are counted elsewhere. Pure.
  *
- * Choice: no library, since the existing ones export only what they count themselves; they cannot export a histogram kept by the host.
+ * Choice: no library, since existing libraries export only what they count themselves; they cannot export the host's
+ * histograms.
  */
 
 /** One sample of a family. */
@@ -22,7 +23,7 @@ export interface Family {
 
 export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Formats families; those without samples are omitted. */
+/** Formats families; families without samples are omitted. */
 export function expose(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)

@@ -11,7 +11,9 @@ export interface GatewayFacts {
   readonly now: number;
   /** Role of each accepted connection. */
   readonly roles: readonly string[];
-  /** Since the last scrape; `undefined` at the first one, and if nothing was measured since. */
+  /**
+   * Delays since the last scrape; `undefined` at the first scrape, and if nothing was measured since the last scrape.
+   */
   readonly delay: LoopDelay | undefined;
   readonly memory: {
     readonly rss: number;

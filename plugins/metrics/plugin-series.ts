@@ -76,7 +76,7 @@ function durations({ id, calls, callsMs, answers }: PluginMeasures): Sample[] {
   ];
 }
 
-/** Only methods that were called: a gateway has a few hundred, and most are never used. */
+/** Series of methods that were called: a gateway has a few hundred methods, and most are never called. */
 function methodCalls({ id, methods }: PluginMeasures): Sample[] {
   return methods
     .filter(({ ok, refused, failed }) => ok + refused + failed > 0)

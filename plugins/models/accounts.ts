@@ -1,11 +1,11 @@
-/** The accounts of a provider: as configured, and as passed to the provider. Pure. */
+/** Reads the accounts of a provider from the configuration, and converts them for the provider. Pure. */
 import type { ProviderAccount } from "@svc/sdk/models";
 import type { SecretRef } from "@svc/sdk/secrets";
 import type { ProviderEntry } from "./config.ts";
 
 /** A configured account, before its key is looked up. */
 export interface ConfiguredAccount {
-  /** As in `ProviderAccount`. */
+  /** The name, as in `ProviderAccount`. */
   readonly name: string;
   readonly baseUrl?: string;
   /** The key, or a reference to it. */
@@ -15,7 +15,7 @@ export interface ConfiguredAccount {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** In the order of the configuration; at least one. Missing settings of an account come from the provider. */
+/** At least one account, in the order of the configuration. Missing settings of an account come from the provider. */
 export function accountsOf(name: string, entry: ProviderEntry): ConfiguredAccount[] {
   const { accounts } = entry;
   if (!accounts) return [account(name, entry, entry)];
@@ -61,7 +61,7 @@ export function withKey(account: ConfiguredAccount, apiKey: string | undefined):
   };
 }
 
-/** The key as such, or as the configured header. */
+/** The key as `apiKey`, or as the configured header. */
 function keyAs(
   authHeader: boolean | undefined,
   apiKey: string | undefined,

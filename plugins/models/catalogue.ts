@@ -15,11 +15,11 @@ export interface Kind {
 export interface Catalogue {
   /** `models.default` */
   readonly defaultRef: string | undefined;
-  /** Configured and servable, in the order of the configuration. */
+  /** Configured models with a contributed `api`, in the order of the configuration. */
   readonly configured: readonly ResolvedModel[];
-  /** Configured, but no plugin contributes their `api`. */
+  /** Configured models whose `api` no plugin contributes. */
   readonly unservable: readonly ResolvedModel[];
-  /** Models of kinds that need no configuration, in plugin order. */
+  /** Built-in models, which need no configuration, in the order of their plugins. */
   readonly builtin: readonly ResolvedModel[];
   readonly kinds: readonly string[];
 }
@@ -59,8 +59,8 @@ export function refOf(model: { readonly provider: string; readonly id: string })
 }
 
 /**
- * The usable and allowed models, by provider, then name. If none is allowed, all usable ones, since an empty list would not
- * explain the reason. Spec: protocol/methods-models.md §1.
+ * The usable and allowed models, by provider, then name. If no usable model is allowed, all usable models, since an
+ * empty list would not explain the reason. Spec: protocol/methods-models.md §1.
  */
 export function choicesOf(catalogue: Catalogue, policy?: Policy): ModelChoice[] {
   const all = usable(catalogue);
@@ -84,9 +84,10 @@ function choiceOf({ provider, id, name, contextWindow, reasoning, input }: Resol
 }
 
 /**
- * Resolves `ref`: `<provider>/<id>` (split at the first slash, since ids may contain slashes), an alias in any case, or a
- * bare id that only one model has. Absent: `models.default`, else the first configured model, else the first built-in one.
- * Choice: refuses if all configured models are unservable, since falling back to a built-in one would hide the mistake.
+ * Resolves `ref`: `<provider>/<id>` (split at the first slash, since ids may contain slashes), an alias in any case, or
+ * a bare id that only one model has. Absent: `models.default`, else the first configured model, else the first built-in
+ * model. Choice: refuses if no plugin contributes the `api` of any configured model; a built-in model would hide the
+ * mistake.
  * @throws GatewayError `NOT_FOUND` when nothing matches, `INVALID_REQUEST` when a bare id matches several or the
  * policy does not allow the model.
  */
@@ -101,7 +102,7 @@ export function pickModel(
   return permitted(policy, find(catalogue, target ?? wanted) ?? byBareId(catalogue, target ?? wanted, policy));
 }
 
-/** By `<provider>/<id>`. */
+/** Finds a model by `<provider>/<id>`. */
 function find(catalogue: Catalogue, ref: string): ResolvedModel | undefined {
   const blocked = catalogue.unservable.find((model) => refOf(model) === ref);
   return usable(catalogue).find((model) => refOf(model) === ref) ?? (blocked && refuseUnservable(catalogue, blocked));
@@ -130,7 +131,7 @@ function firstModel(catalogue: Catalogue, policy: Policy | undefined): ResolvedM
   );
 }
 
-/** Of several models with this id, only allowed ones count. */
+/** Finds a model by its bare id. If several models have this id, only allowed models count. */
 function byBareId(catalogue: Catalogue, id: string, policy: Policy | undefined): ResolvedModel {
   const all = usable(catalogue).filter((model) => model.id === id);
   const allowed = all.filter((model) => isAllowed(policy, model));
@@ -152,12 +153,12 @@ function usable({ configured, builtin }: Catalogue): ResolvedModel[] {
   return [...configured, ...builtin];
 }
 
-/** Names the setting if the reference comes from it. */
+/** The text that names the setting `models.default`, if the reference comes from that setting. */
 function configuredBy({ defaultRef }: Catalogue, id: string): string {
   return defaultRef?.trim() === id ? " (from `models.default`)" : "";
 }
 
-/** Most models named in a refusal. */
+/** Maximum number of models named in a refusal. */
 const NAMED = 10;
 
 function available(catalogue: Catalogue, policy: Policy | undefined): string {

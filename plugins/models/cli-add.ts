@@ -4,7 +4,10 @@ import { askYes, type CommandContext, commandText, isTerminal, show, visible, wi
 import { config } from "@svc/sdk/config";
 import { askForModels } from "./server-models.ts";
 
-/** Choice: a server with more models needs `--model`, since the used models would be lost in a longer list. */
+/**
+ * Choice: maximum number of models that the command adds without `--model`; in a longer list, nobody finds the used
+ * models.
+ */
 const MOST_MODELS = 50;
 
 interface AddFlags {
@@ -102,7 +105,7 @@ function canAsk({ json, input, output }: CommandContext): boolean {
   return !json && isTerminal(input) && isTerminal(output);
 }
 
-/** Asks for a yes; anything else is no. Only prints the text if the command is not interactive. */
+/** Asks; every answer except yes means no. If the command is not interactive, it prints the text and does not ask. */
 async function agrees(context: CommandContext, text: string): Promise<boolean> {
   if (canAsk(context)) return askYes(text, context);
   context.note(text);

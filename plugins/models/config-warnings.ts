@@ -19,7 +19,7 @@ const PLACES = [
   "tools.media.model",
 ];
 
-/** Choice: no warning for a reference that may be a model of a provider whose models are unknown until it runs. */
+/** Choice: no warning for a reference to a provider whose models are unknown until the provider runs. */
 export function unusableModels({ config, contributions }: ConfigView): ConfigWarning[] {
   const known = contributions(ModelProvider);
   if (!known) return [];

@@ -24,8 +24,8 @@ const ModelEntry = Strict({
     description: "Supported kinds of input",
   }),
   // Choice: no assumed window or limit; if absent, the server's own limits apply.
-  contextWindow: tokens("Largest number of tokens of request and answer together"),
-  maxTokens: tokens("Largest number of tokens of an answer; default: the server's limit"),
+  contextWindow: tokens("Maximum number of tokens of request and answer together"),
+  maxTokens: tokens("Maximum number of tokens of an answer; default: the server's limit"),
   headers: Type.Optional(Headers),
   cost: Type.Optional(
     Strict(
@@ -102,7 +102,7 @@ const ProviderFields = Strict(
       ),
     ),
   },
-  { default: {} }, // typebox only fills in defaults below a record if its values have a default themselves
+  { default: {} }, // typebox fills in defaults below a record only if the values of the record have a default
 );
 
 const ProviderEntry = Type.Refine(
@@ -112,8 +112,8 @@ const ProviderEntry = Type.Refine(
 );
 
 /**
- * Section `models`. A provider's name precedes the first slash of a model reference and the colon of an account's name, so
- * it contains neither. Changes take effect without a restart.
+ * Section `models`. The name of a provider contains no slash and no colon: it precedes the first slash of a model
+ * reference, and the colon of an account's name. Changes take effect without a restart.
  */
 export const ModelsConfig = Strict(
   {

@@ -1,6 +1,6 @@
 /**
- * Cooldowns of accounts that failed recently, and are therefore tried last. In memory only: a restart clears them. An entry
- * is deleted with its account or at the first success.
+ * Cooldowns of accounts that failed recently; such accounts are tried last. Cooldowns are in memory only: a restart
+ * clears them. The entry of an account is deleted with the account, or at the first success.
  */
 import type { Clock } from "@svc/sdk";
 import type { ProviderFailure } from "@svc/sdk/models";
@@ -18,7 +18,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 const KEY: Cooldown = { firstMs: 5 * MINUTE_MS, maxMs: 5 * HOUR_MS };
 const SERVER: Cooldown = { firstMs: 30_000, maxMs: 10 * MINUTE_MS };
 
-/** By kind; `request` has none, since another account would reject the request as well. */
+/**
+ * Cooldowns by kind of failure. The kind `request` has none, since another account would reject the request as well.
+ */
 export const COOLDOWNS: Readonly<Record<Exclude<ProviderFailure["kind"], "request">, Cooldown>> = {
   rate_limit: { firstMs: MINUTE_MS, maxMs: HOUR_MS },
   auth: KEY,
@@ -53,7 +55,7 @@ export class Cooldowns {
     return this.#clock.now();
   }
 
-  /** The last failure until the next success, even after the cooldown. */
+  /** The last failure. It remains until the next success, even after the end of the cooldown. */
   failureOf(account: string): FailedAccount | undefined {
     return this.#failed.get(account);
   }
@@ -71,7 +73,7 @@ export class Cooldowns {
   /**
    * Concurrent requests that all fail count as one failure: only a request sent after the last failure adds to the count.
    * @param question `askedAt`: epoch ms, default now. `retryAfterMs`: from the server; used for rate limits only, up to the
-   *   longest cooldown
+   *   maximum cooldown
    */
   failed(
     account: string,
@@ -96,7 +98,7 @@ export class Cooldowns {
     });
   }
 
-  /** Available accounts in their order, then those that cool down, by the end of their cooldown. */
+  /** Available accounts in the order of the configuration, then cooling accounts by the end of their cooldown. */
   inOrder<A extends { readonly name: string }>(accounts: readonly A[]): A[] {
     const readyAt = (account: A) => this.until(account.name) ?? 0;
     return [...accounts].sort((left, right) => readyAt(left) - readyAt(right));

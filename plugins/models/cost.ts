@@ -3,7 +3,7 @@ import type { Cost, ModelEvent, ResolvedModel, Usage } from "@svc/sdk/models";
 
 const MILLION = 1_000_000;
 
-/** US dollars by kind of token. @param price per million tokens */
+/** The cost in US dollars, by kind of token. @param price US dollars per million tokens */
 export function costOf(usage: Usage, price: NonNullable<ResolvedModel["cost"]>): Cost {
   const input = (usage.input * price.input) / MILLION;
   const output = (usage.output * price.output) / MILLION;
@@ -12,7 +12,7 @@ export function costOf(usage: Usage, price: NonNullable<ResolvedModel["cost"]>):
   return { input, output, cacheRead, cacheWrite, total: input + output + cacheRead + cacheWrite };
 }
 
-/** Adds the cost to an event; unchanged without usage or price, or if the provider reported a cost. */
+/** Adds the cost to an event. Without usage or price, or if the provider reported a cost, the event is unchanged. */
 export function priced(event: ModelEvent, { cost: price }: Pick<ResolvedModel, "cost">): ModelEvent {
   if (event.type !== "finish" || !event.usage || event.usage.cost || !price) return event;
   return { ...event, usage: { ...event.usage, cost: costOf(event.usage, price) } };

@@ -1,6 +1,6 @@
 /** The default model in the configuration file: `agents.defaults.model`. Pure. */
 
-/** Any parsed file; each field is checked. */
+/** A parsed configuration file of unknown content; each field is checked. */
 interface File {
   readonly agents?: { readonly defaults?: { readonly model?: unknown } };
 }
@@ -9,7 +9,7 @@ interface WithFallbacks {
   readonly primary?: unknown;
 }
 
-/** The reference as configured, without its fallbacks. */
+/** The configured reference of the default model, without the fallbacks. */
 export function defaultModelOf(parsed: unknown): string | undefined {
   const model = (parsed as File | null | undefined)?.agents?.defaults?.model;
   const ref = isObject(model) ? (model as WithFallbacks).primary : model;

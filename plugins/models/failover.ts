@@ -7,22 +7,27 @@ export interface FailoverOptions<A> {
   readonly cooldowns: Cooldowns;
   readonly clock: Pick<Clock, "setTimeout">;
   readonly signal: AbortSignal;
-  /** One attempt: pieces, then a `finish`. */
+  /** Makes one attempt: yields pieces, then a `finish`. */
   readonly ask: (account: A) => AsyncIterable<ModelEvent>;
   /** Called with the answering account at its first piece. */
   readonly onAnswer?: ((account: A) => void) | undefined;
 }
 
-/** Attempts with the only account of a provider, and milliseconds before the second one; each further wait is twice as long. */
+/**
+ * Number of attempts with the only account of a provider. Milliseconds before the second attempt; each further wait
+ * doubles.
+ */
 const LONE_ATTEMPTS = 3;
 const LONE_WAIT_MS = 500;
 
-/** Longest retry delay accepted for a lone account. Choice: a longer one is reported to the caller at once. */
+/**
+ * Maximum retry delay for the only account of a provider, in milliseconds. Choice: a longer delay is an error at once.
+ */
 const LONE_MAX_WAIT_MS = 5_000;
 
 /**
- * Passes on the pieces of the first account that answers. If an account fails before its first piece, it cools down and the
- * next one is tried; a later failure ends the answer. A rejected request is not repeated.
+ * Passes on the pieces of the first account that answers. If an account fails before its first piece, the account cools
+ * down and the next account is tried; a later failure ends the answer. A rejected request is not repeated.
  *
  * Choice: the only account of a provider gets two retries for temporary errors, as in client libraries.
  * @throws the error of the last account; the signal's reason on abort
@@ -73,7 +78,7 @@ function failureOf(error: unknown): Failure | undefined {
   return known ? (error as Failure) : undefined; // `kind` makes it a ProviderFailure, by the contract of ModelProvider
 }
 
-/** Milliseconds until a lone account is retried; `undefined`: no retry. */
+/** Milliseconds until the only account of a provider is retried; `undefined`: no retry. */
 function loneWait({ details, retryAfterMs }: Failure, attempt: number): number | undefined {
   if (attempt >= LONE_ATTEMPTS) return undefined;
   const passes = details.kind === "network" || details.kind === "server_error";

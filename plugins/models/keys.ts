@@ -14,7 +14,7 @@ export interface KeysOptions {
 
 export class AccountKeys {
   readonly #options: KeysOptions;
-  /** By account: digest of the key used last; absent: none was found. References only. */
+  /** For each account with a reference: digest of the key used last; absent: no key was found. */
   readonly #used = new Map<string, string>();
 
   constructor(options: KeysOptions) {
@@ -34,7 +34,7 @@ export class AccountKeys {
     return withKey(account, key);
   }
 
-  /** Ends the cooldown of accounts whose rejected key has been replaced, so that a new secret takes effect at once. */
+  /** Ends the cooldown of accounts whose rejected key was replaced, so that the new key takes effect at once. */
   async freshen(accounts: readonly ConfiguredAccount[], signal: AbortSignal): Promise<void> {
     const { cooldowns } = this.#options;
     for (const account of accounts) {

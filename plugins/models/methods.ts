@@ -94,7 +94,7 @@ function statusOf(desk: ModelDesk): Status {
   };
 }
 
-/** `undefined` without any model; `resolve` then throws the reason. */
+/** The default model; `undefined`: there is no model, and `resolve` throws the reason. */
 function defaultOf(desk: ModelDesk): string | undefined {
   try {
     return refOf(desk.resolve());

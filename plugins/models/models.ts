@@ -35,7 +35,7 @@ export interface ModelsOptions {
 
 /** The service, and the functions for this plugin's methods. */
 export interface ModelDesk extends Models {
-  /** Like `stream`; calls `onAnswer` with the answering account. */
+  /** Like `stream`, and also calls `onAnswer` with the answering account. */
   ask(
     request: ModelRequest,
     signal: AbortSignal,
@@ -49,7 +49,7 @@ export interface ModelDesk extends Models {
   readonly config: ModelsConfig;
   catalogue(): Catalogue;
   policy(): Policy | undefined;
-  /** In the order of the configuration. */
+  /** The configured accounts, in the order of the configuration. */
   accounts(provider: string): readonly ConfiguredAccount[];
 }
 
@@ -149,7 +149,7 @@ function settle(config: ModelsConfig): Settled {
   };
 }
 
-/** Names of accounts that did not change, so that their cooldowns stay; a new key clears the cooldown. */
+/** Names of unchanged accounts, whose cooldowns stay. An account with a new key counts as changed. */
 function unchanged(before: Settled, after: Settled): Set<string> {
   const all = ({ accounts }: Settled) => [...accounts.values()].flat();
   const known = new Map(all(before).map((account) => [account.name, JSON.stringify(account)]));
@@ -158,8 +158,8 @@ function unchanged(before: Settled, after: Settled): Set<string> {
 }
 
 /**
- * Runs work and attributes failures to the contributor, except refusals and aborts: an unavailable server or an invalid key
- * is not the plugin's fault.
+ * Runs work and attributes failures to the plugin that contributed the provider. Refusals and aborts are not
+ * attributed: an unavailable server or an invalid key is no fault of the plugin.
  */
 function chargeTo<T>(view: ExtensionView<T>, contribution: Contribution<T>, signal: AbortSignal): Charge {
   return async (work) => {

@@ -1,11 +1,14 @@
-/** Allowed models and their aliases: `agents.defaults.models`. Pure. */
+/** Reads the allowed models and their aliases from `agents.defaults.models`. Pure. */
 import { invalidRequest } from "@svc/sdk";
 import type { ModelPolicy } from "@svc/sdk/models";
 
 /** `provider/id` -> its alias. */
 export type Policy = NonNullable<ReturnType<ModelPolicy["allowed"]>>;
 
-/** `undefined`: all models are allowed. Choice: an empty list restricts nothing, since no model would be left. */
+/**
+ * The policy; `undefined`: all models are allowed. Choice: an empty list allows all models, since otherwise no model is
+ * left.
+ */
 export function policyOf(service: ModelPolicy | undefined): Policy | undefined {
   const allowed = service?.allowed();
   return allowed && allowed.size > 0 ? allowed : undefined;
@@ -25,7 +28,7 @@ export function aliasesOf(policy: Policy | undefined): { alias: string; model: s
     .sort((left, right) => left.alias.localeCompare(right.alias, "en"));
 }
 
-/** Most models named in a refusal. */
+/** Maximum number of models named in a refusal. */
 const NAMED = 10;
 
 /** @throws GatewayError always: `INVALID_REQUEST`. */

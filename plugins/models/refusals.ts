@@ -1,21 +1,21 @@
 /** Refusals of settings that the spec has and this gateway does not support: the reason and the next step. */
 
-/** For `auth`. */
+/** The refusal of `auth`. */
 export function noLogin(auth: string): string {
   return `"${auth}" is not supported, only "api-key"; set apiKey, or headers with a token`;
 }
 
-/** For `injectNumCtxForOpenAICompat`. */
+/** The refusal of `injectNumCtxForOpenAICompat`. */
 export const NO_NUM_CTX = "num_ctx is not sent to servers; set the context length at the server and remove this key";
 
-/** For `models[].compat`. */
+/** The refusal of `models[].compat`. */
 export const NO_COMPAT =
   "server quirks cannot be configured; remove this key: requests only use features that most servers support";
 
-/** For `bedrockDiscovery.enabled`. */
+/** The refusal of `bedrockDiscovery.enabled`. */
 export const NO_DISCOVERY = "models are not looked up at Amazon Bedrock; list them under `providers.<name>.models`";
 
-/** The first repeated value of a list. */
+/** The first value that a list contains twice. */
 export function secondOf(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) < index);
 }

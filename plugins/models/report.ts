@@ -55,7 +55,11 @@ function accountText({ hasKey, coolingUntil, lastFailure }: Account, now: number
   return `cooling down for ${Math.ceil((coolingUntil - now) / 1000)} s after ${why}${key}`;
 }
 
-/** For `svc doctor`: accounts with a rejected key or without credit, until they succeed, and accounts that cool down. @param now epoch ms */
+/**
+ * Problems for `svc doctor`: accounts with a rejected key or without credit until their next success, and cooling
+ * accounts.
+ * @param now epoch ms
+ */
 export function findingsOf({ providers }: Status, now: number): DoctorFinding[] {
   return providers.flatMap(({ name, accounts }) =>
     accounts.flatMap((account): DoctorFinding[] => {

@@ -37,7 +37,7 @@ export async function askForModels(address: string, key: string | undefined): Pr
   throw refusal;
 }
 
-/** @returns `NOT_FOUND` when another address may work */
+/** @returns the ids of the models; an error `NOT_FOUND` if another address may work */
 async function listAt(baseUrl: string, key: string | undefined): Promise<readonly string[] | GatewayError> {
   const url = `${baseUrl}/models`;
   const headers = { accept: "application/json", ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };

@@ -1,14 +1,17 @@
-/** Enforces the contract of providers: pieces, then exactly one `finish`, and an end when the signal aborts. */
+/**
+ * Enforces the contract of providers: a stream yields pieces, then exactly one `finish`, and ends when the signal
+ * aborts.
+ */
 import { AnswerSize } from "@svc/kit/providers";
 import { unavailable } from "@svc/sdk";
 import type { ModelEvent, ProviderFailure } from "@svc/sdk/models";
 
-/** Runs each pull; may attribute an error to a plugin, and rethrows it. */
+/** Wraps each read from the source; may attribute an error to a plugin, and throws the error again. */
 export type Charge = <R>(work: () => Promise<R>) => Promise<R>;
 
 /**
- * Passes on the events of `source` up to its `finish`. Choice: later pieces are not read.
- * An abort ends it at once, even if the provider ignores its signal.
+ * Passes on the events of `source` up to its `finish`. Choice: later events are not read.
+ * An abort ends the stream at once, even if the provider ignores its signal.
  * @throws GatewayError `UNAVAILABLE` when the source ends without `finish` or the answer is too long; the signal's reason on abort;
  *   errors of the source
  */
@@ -32,7 +35,7 @@ export async function* untilFinish(
   let cancel: ((reason: unknown) => void) | undefined;
   const onAbort = () => cancel?.(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  // A new promise per pull: racing against one promise for the whole stream would accumulate its reactions.
+  // A new promise per read: a race against one promise for the whole stream would accumulate its reactions.
   const pull = () =>
     new Promise<IteratorResult<ModelEvent>>((resolve, reject) => {
       cancel = reject;

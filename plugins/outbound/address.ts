@@ -3,13 +3,14 @@ import ipaddr from "ipaddr.js";
 import { isIP } from "node:net";
 
 /**
- * Choice: in a public range, but inside one provider's data centres this address serves the configuration of machines.
+ * Choice: this address is refused although its range is public: in one provider's data centres it serves machine
+ * settings.
  */
 const PLATFORM_ADDRESSES = ["168.63.129.16"];
 
 /**
  * The address to connect to if `text` is a public address, in canonical spelling; an IPv4-mapped IPv6 address as its IPv4
- * address. Only global unicast is public, and no address that carries a private IPv4 address.
+ * address. Only global unicast is public. An address that contains a private IPv4 address is not public.
  * @param text from a resolver or a canonical URL; IPv6 without brackets. Legacy spellings and zones are not public.
  */
 export function publicAddress(text: string): string | undefined {
@@ -34,12 +35,15 @@ function publicV6(address: ipaddr.IPv6): string | undefined {
   return isNat64(address.parts) || isGlobalUnicast(address) ? address.toString() : undefined;
 }
 
-/** 2000::/3 except its reserved ranges: 6to4, Teredo, documentation and so on. Other ranges are not assigned. */
+/** Whether the address is in 2000::/3, outside of the reserved ranges (6to4, Teredo, documentation and so on). */
 function isGlobalUnicast(address: ipaddr.IPv6): boolean {
   return (address.parts[0] ?? 0) >> 13 === 1 && address.range() === "unicast";
 }
 
-/** 64:ff9b::/96. Choice: allowed for public IPv4 addresses, because IPv6-only networks need it; its local-use variant is not. */
+/**
+ * Whether the prefix is 64:ff9b::/96. Choice: allowed, because IPv6-only networks need it; the local-use prefix is
+ * refused.
+ */
 function isNat64(parts: readonly number[]): boolean {
   return [0x64, 0xff9b, 0, 0, 0, 0].every((part, index) => parts[index] === part);
 }

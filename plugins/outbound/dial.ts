@@ -30,7 +30,7 @@ export function inOrder(addresses: readonly string[]): readonly string[] {
 export interface DialOptions {
   readonly connect: Connect;
   readonly clock: Pick<Clock, "setTimeout">;
-  /** Milliseconds shared by all attempts, so that an unresponsive address leaves time for the others. */
+  /** Milliseconds shared by all attempts, so that an unresponsive address leaves time for the other addresses. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }

@@ -52,7 +52,7 @@ export async function exchange(hop: Hop, addresses: readonly string[], options: 
     const response = { status: statusCode, url: url.href, headers: flat, body: bytes };
     return { response: { ...response, ...contentTypeOf(flat["content-type"]) } };
   } finally {
-    await client.destroy().catch(() => {}); // it is closed either way
+    await client.destroy().catch(() => {}); // the client is closed even if this fails
     socket.destroy(); // also if the TLS handshake failed
   }
 }

@@ -41,7 +41,7 @@ function canonicalUrl(text: string, from: URL | undefined): URL {
   if (url.port === "0") refuse("URL_INVALID", "port 0 is not allowed; remove it or use another port");
   const host = canonicalHost(url.hostname);
   if (host === "" || host.startsWith(".") || host.includes(".."))
-    refuse("URL_INVALID", "the host of the URL has an empty part; fix it");
+    refuse("URL_INVALID", "the host of the URL has an empty part; use the form https://host/path");
   url.hostname = host;
   return url;
 }

@@ -10,7 +10,7 @@ import { toFailure } from "./failure.ts";
 /** Default address of accounts. */
 export const DEFAULT_BASE_URL = "https://api.anthropic.com";
 
-/** Most cached clients; the least recently used one is dropped. */
+/** Maximum number of cached clients; the least recently used client is dropped. */
 const MAX_CLIENTS = 64;
 
 export interface MessagesApiOptions {
@@ -71,7 +71,7 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
       let phase: ProviderPhase = "asking";
       try {
         const client = await clientOf(account);
-        // Not `messages.create`: that one prints notices about old models to the terminal.
+        // Not `messages.create`: `create` prints notices about old models to the terminal.
         const response = await client.post("/v1/messages", { body: params, stream: true, signal }).asResponse();
         phase = "answering";
         for await (const { name, data } of serverEvents(response, providerName(account))) {

@@ -1,7 +1,7 @@
-/** Marks the parts of a request that the server should cache for the next one. Pure. */
+/** Selects the parts of a request that the server should cache for the next request. Pure. */
 import type { ContentBlockParam, TextBlockParam, Tool } from "@anthropic-ai/sdk/resources/messages";
 
-/** Five minutes, the API's default. */
+/** The cache lasts five minutes, the API's default. */
 const KEEP = { type: "ephemeral" } as const;
 
 /** A message with blocks, never with a plain string as content. */
@@ -17,8 +17,9 @@ interface Cacheable {
 }
 
 /**
- * Marks the ends of the stable parts: tools, system prompt, and the last two user messages. The API accepts four marks; the
- * mark on the second to last user message is where the former request ended, so that its part is read from the cache.
+ * Sets `cache_control` at the ends of the stable parts: tools, system prompt, and the last two user messages. The API
+ * accepts four of them. The former request ended at the second to last user message, so that its part is read from the
+ * cache.
  */
 export function markForCache({ tools, system, messages }: Cacheable): Cacheable {
   const users = messages.filter(({ role }) => role === "user").slice(-2);
@@ -31,7 +32,7 @@ export function markForCache({ tools, system, messages }: Cacheable): Cacheable 
   };
 }
 
-/** Used for user blocks, the system prompt and tools only, since thinking blocks cannot be marked. */
+/** Sets `cache_control` on user blocks, the system prompt and tools only: thinking blocks must not have it. */
 function markLast<T extends object>(items: readonly T[]): T[] {
   return items.map((item, index) => (index === items.length - 1 ? { ...item, cache_control: KEEP } : item));
 }

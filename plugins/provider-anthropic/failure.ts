@@ -65,7 +65,7 @@ function requestSentence(error: Thrown, who: string, model: string, where: strin
   return `${who} did not accept the request${typeof error.status === "number" ? ` (${error.status})` : ""}`;
 }
 
-/** The API has no error code for this, only these texts. */
+/** The texts by which the API reports a request that is too long; it has no error code for that. */
 function isTooLong(error: Thrown): boolean {
   return /prompt is too long|exceeds? (?:the )?context|context window/iu.test(String(error.message));
 }

@@ -5,8 +5,8 @@ import { createAnswer } from "./answer.ts";
 import type { MessagesApi } from "./api.ts";
 import { toParams } from "./translate.ts";
 
-// Choice: no built-in models. The types of the client library list models but not their windows, and with a wrong window
-// the gateway would cut histories in the wrong place.
+// Choice: no built-in models. The types of the client library list models without their context windows, and with a
+// wrong context window the gateway would cut histories in the wrong place.
 export function createProvider(api: MessagesApi): ModelProvider {
   return {
     async *stream(request, account, signal) {

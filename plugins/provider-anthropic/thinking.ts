@@ -5,7 +5,10 @@ import type { MessageCreateParamsStreaming } from "@anthropic-ai/sdk/resources/m
 type Fields = Pick<MessageCreateParamsStreaming, "max_tokens" | "thinking" | "output_config">;
 type ActiveLevel = Exclude<ThinkingLevel, "off">;
 
-/** The API requires a limit. Choice: one that every model since 2024 accepts; `maxTokens` of the model overrides it. */
+/**
+ * Default token limit, because the API requires a limit. Choice: every model since 2024 accepts it; `maxTokens`
+ * overrides it.
+ */
 export const DEFAULT_MAX_TOKENS = 8_192;
 
 /** Choice: thinking budgets in tokens, for models that take a number. Such models cannot do `adaptive`, so it gets the budget of `medium`. */
@@ -61,7 +64,7 @@ function budgeted(level: ActiveLevel, maxTokens: number | undefined): Fields {
 
 /**
  * Whether a model uses adaptive thinking with an effort: Claude from 4.6 on, where budgets are deprecated or rejected.
- * Older ones, and models of other vendors behind this API, use a budget.
+ * Older models, and models of other vendors behind this API, use a budget.
  */
 export function takesEffort({ id }: Pick<ResolvedModel, "id">): boolean {
   if (!id.includes("claude-")) return false;

@@ -120,7 +120,7 @@ function resultsAfter(messages: readonly Message[], index: number): ToolResultMe
   return results;
 }
 
-/** An assistant message. Nothing for an empty message or one with thinking only, since the API rejects both. */
+/** An assistant message; nothing if the message is empty or has only thinking, since the API rejects both. */
 function toTurn(message: AssistantMessage, model: ResolvedModel): ContentBlockParam[] {
   const isOwn = message.api === model.api && message.model === model.id;
   const blocks = message.content.flatMap((block): ContentBlockParam[] => {
@@ -133,7 +133,9 @@ function toTurn(message: AssistantMessage, model: ResolvedModel): ContentBlockPa
   return blocks.some(({ type }) => type === "text" || type === "tool_use") ? blocks : [];
 }
 
-/** A signed thinking block of the same model is sent back unchanged; others cannot be verified and are left out. */
+/**
+ * A signed thinking block of the same model is sent back unchanged; other blocks cannot be verified and are left out.
+ */
 function toThought({ thinking, thinkingSignature: signature }: ThinkingBlock): ContentBlockParam[] {
   if (signature === undefined || signature === "") return [];
   if (!signature.startsWith(REDACTED)) return [{ type: "thinking", thinking, signature }];

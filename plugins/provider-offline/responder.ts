@@ -77,7 +77,7 @@ function status(tools: readonly ToolSpec[]): Plan {
 
 const CLOCK_NAMES: ReadonlySet<string> = new Set(["time", "current_time", "get_time", "clock"]);
 
-/** A tool with one of the usual names, else one whose description mentions the current time. */
+/** A tool with one of the usual names, else a tool whose description mentions the current time. */
 function time(tools: readonly ToolSpec[]): Plan {
   const tool =
     tools.find(({ name }) => CLOCK_NAMES.has(name)) ??

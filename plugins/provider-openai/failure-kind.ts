@@ -5,7 +5,7 @@ import type { ProviderFailure } from "@svc/sdk/models";
 /** Error codes of accounts without credit, as opposed to rate limits. */
 const BILLING_CODES = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"]);
 
-/** The kind of an error; an error without a status got no response, or an incomplete one. */
+/** The kind of an error. An error without a status means no response, or an incomplete response. */
 export function kindOf(error: ProviderError): ProviderFailure["kind"] {
   const { status, code } = error;
   if (typeof code === "string" && BILLING_CODES.has(code)) return "billing";

@@ -4,16 +4,22 @@ import type { Worker } from "node:worker_threads";
 import { RETRY_AFTER_MS } from "./failures.ts";
 import type { Answer, Failure, Instruction, Report, Request, Value, Work } from "./messages.ts";
 
-/** Choice: most calls that wait for one thread; bounds memory when the disk hangs. */
+/** Choice: maximum number of calls that wait for one thread; limits memory when the disk hangs. */
 const MAX_WAITING = 10_000;
-/** Choice: most reads sent to the thread at a time; the others wait here. Their rows arrive together and block the main thread together. */
+/**
+ * Choice: maximum number of reads sent to the thread at a time; further reads wait here. Rows of many reads would
+ * arrive together and block the main thread.
+ */
 const MAX_READS = 16;
-/** Milliseconds of delivering answers per turn of the event loop, and the upper limit when other work takes longer. */
+/**
+ * Milliseconds of delivering answers per turn of the event loop, and the maximum if other work of the turn takes
+ * longer.
+ */
 const TURN_MS = 3;
 const MOST_TURN_MS = 10;
 
 export interface Connection {
-  /** Settles when the file is open; rejects with a plain `Error` that names the file and the next step. */
+  /** Resolves when the file is open; rejects with a plain `Error` that names the file and the next step. */
   readonly ready: Promise<void>;
   /** @throws GatewayError `CONFLICT`, `UNAVAILABLE`; `Error` for invalid SQL */
   call(work: Work): Promise<Value>;
@@ -51,7 +57,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     });
     worker.once("exit", () => reject(new Error(death ?? "the database thread ended before it was ready")));
   });
-  ready.catch(() => {}); // of a later start, no caller awaits `ready`; its calls get the reason
+  ready.catch(() => {}); // after a restart of the thread, no caller awaits `ready`; waiting calls get the reason
 
   /** Answers not yet delivered to their callers. */
   const answers: Answer[] = [];
@@ -76,7 +82,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     if (!answer) return void (delivering = false);
     settle(answer);
     if (later.length > 0) flush();
-    queueMicrotask(() => process.nextTick(deliver)); // after the promises that this answer settles
+    queueMicrotask(() => process.nextTick(deliver)); // after the reactions to the promise of this answer
   }
 
   function beginTurn(ms: number): void {
@@ -84,7 +90,10 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     setImmediate(nextTurn);
   }
 
-  /** Takes about as long as other work of the event loop took: with less, calls would pile up. */
+  /**
+   * The time for delivering answers: about as long as other work of the event loop took. With less time, calls would
+   * pile up.
+   */
   function nextTurn(): void {
     turnEnds = undefined;
     if (!delivering) return;
@@ -158,7 +167,9 @@ function errorOf({ code, message, retryAfterMs, cause }: Failure): Error {
   return new GatewayError(code, message, retryAfterMs === undefined ? options : { ...options, retryAfterMs });
 }
 
-/** A write in progress may or may not have happened, so the caller must not simply repeat it. */
+/**
+ * The error of a write in progress. The write may or may not have happened, so the caller must not simply repeat it.
+ */
 function deathError(kind: Work["kind"], opened: boolean, reason: string): GatewayError {
   const cause = new Error(reason);
   if (!opened || isRead(kind)) {

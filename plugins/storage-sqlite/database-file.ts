@@ -1,4 +1,7 @@
-/** Prepares the database file before SQLite opens it: directory, mode, and whether it is a database at all. */
+/**
+ * Prepares the file before SQLite opens it: creates the directory, sets the mode, and checks that the file is a
+ * database.
+ */
 import {
   chmodSync,
   closeSync,
@@ -44,7 +47,9 @@ export function markOf(file: string): string {
   return `${file}.holds-data`;
 }
 
-/** Whether the file is empty or missing although it held data. SQLite would start with an empty file and delete the log next to it. */
+/**
+ * Whether the file is empty or missing although it held data. SQLite would start with an empty file and delete its log.
+ */
 export function isLost(file: string): boolean {
   return existsSync(markOf(file)) && (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }

@@ -53,7 +53,7 @@ export function openDatabase({ file, busyTimeoutMs }: DatabaseOptions): Database
       try {
         writer.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       } catch {
-        // full disk or another reader: nothing is lost, the log is read at the next start
+        // the disk is full or another process reads: nothing is lost, the next start reads the log
       }
       writer.close();
     },
@@ -65,7 +65,7 @@ function openWriter(file: string, busyTimeoutMs: number): DatabaseSyncInstance {
   try {
     prepareFile(file);
     writer = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true, enableForeignKeyConstraints: true });
-    writer.exec("PRAGMA auto_vacuum = INCREMENTAL"); // of a new file only; an older one needs `vacuum`
+    writer.exec("PRAGMA auto_vacuum = INCREMENTAL"); // applies to a new file only; an older file needs `vacuum`
     const { journal_mode: mode } = writer.prepare("PRAGMA journal_mode = WAL").get();
     if (mode !== "wal") throw new Error(`${file} cannot be used on this file system; move it to a local disk`);
     // fullfsync: on macOS a plain fsync does not reach the disk. The size limit shrinks a long log again.

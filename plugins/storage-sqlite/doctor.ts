@@ -8,7 +8,7 @@ import { type CommandContext, configuredValue, type DoctorFinding } from "@svc/s
 import { health } from "@svc/sdk/health";
 import { isLost, lossOf, wayBack } from "./database-file.ts";
 
-/** Choice: most bytes of a database that is copied. */
+/** Choice: maximum bytes of a database that is copied. */
 const LARGEST = 2 * 1_024 ** 3;
 /** Milliseconds within which a gateway must respond. */
 const PATIENCE = 5_000;
@@ -97,7 +97,7 @@ export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
       );
     const copy = join(copies, basename(path));
     await copyFile(path, copy);
-    // The latest commits may only be in the log next to it.
+    // The latest commits may only be in the log next to the database.
     await copyFile(`${path}-wal`, `${copy}-wal`).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
@@ -111,7 +111,7 @@ export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
   }
 }
 
-/** `undefined` if the database is intact. */
+/** The problem of the database; `undefined` if the database is intact. */
 async function faultOf(path: string): Promise<string | undefined> {
   const { DatabaseSync } = await import("@photostructure/sqlite");
   let database: InstanceType<typeof DatabaseSync> | undefined;

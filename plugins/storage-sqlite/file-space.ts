@@ -3,7 +3,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 export interface Space {
-  /** Rows of a table, or files. */
+  /** Number of rows of a table, or of files. */
   readonly rows: number;
   readonly bytes: number;
 }
@@ -19,7 +19,7 @@ export async function fileSpace(stateDir: string, place: string): Promise<Space>
   );
 }
 
-/** Follows no links. */
+/** The size of a file or directory, without following links. */
 async function spaceAt(path: string): Promise<Space> {
   const stats = await lstat(path).catch(() => undefined);
   if (!stats) return { rows: 0, bytes: 0 };

@@ -11,7 +11,7 @@ export type Transaction = readonly Statement[];
 export interface GroupCommit {
   /**
    * Runs the first transaction, then further ones while `more()` returns true, then commits.
-   * @returns an outcome for each transaction that was run, in order; the others are untouched. Never throws.
+   * @returns an outcome for each transaction that was run, in order; further transactions are untouched. Never throws.
    */
   run(group: readonly Transaction[], more: () => boolean): readonly Outcome[];
   /** Number of commits so far, for statistics. */
@@ -42,7 +42,7 @@ export function groupCommit(connection: DatabaseSyncInstance, prepared: Prepared
 
   function execute(statement: Prepared, params: readonly SqlValue[] | undefined): StatementResult {
     const values = bindings(statement, params);
-    const changing = CHANGING.has(statement.verb); // for others SQLite reports the count of the previous statement
+    const changing = CHANGING.has(statement.verb); // otherwise SQLite reports the count of an earlier statement
     if (!statement.returnsRows) {
       const { changes } = statement.statement.run(...values);
       return { changes: changing ? changes : 0, rows: [] };

@@ -51,7 +51,7 @@ export type Request = Work & { readonly id: number };
 /** Main to database thread: calls of one tick are sent together. */
 export type Instruction = { readonly kind: "work"; readonly requests: readonly Request[] } | { readonly kind: "close" };
 
-/** Why work failed. `FAULT` is a mistake of the caller (invalid SQL) and becomes a plain `Error`. */
+/** Why a call failed. `FAULT` is a mistake of the caller (invalid SQL) and becomes a plain `Error`. */
 export interface Failure {
   readonly code: "CONFLICT" | "UNAVAILABLE" | "FAULT";
   /** For `CONFLICT` and `UNAVAILABLE`: safe to show to a client. */

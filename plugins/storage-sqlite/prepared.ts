@@ -17,7 +17,10 @@ export interface PreparedStatements {
   clear(): void;
 }
 
-/** @param capacity most cached statements; default 256. The driver finalizes a dropped statement on garbage collection. */
+/**
+ * @param capacity maximum number of cached statements; default 256. The driver finalizes dropped statements on garbage
+ * collection.
+ */
 export function preparedStatements(connection: DatabaseSyncInstance, capacity = 256): PreparedStatements {
   const kept = new Map<string, Prepared>();
 

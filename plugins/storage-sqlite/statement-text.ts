@@ -8,7 +8,10 @@ export interface StatementShape {
   readonly placeholders: number;
 }
 
-/** Strings and quoted names (a doubled quote parses as two adjacent ones), comments, parameters, words, anything else. */
+/**
+ * Strings and quoted names (a doubled quote parses as two adjacent strings), comments, parameters, words, anything
+ * else.
+ */
 const TOKEN =
   /[\s\ufeff]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\?\d*|[:@$#]\w+|[\p{ID_Start}_][\p{ID_Continue}$]*|[^]/gu;
 const IGNORED = /^(?:[\s\ufeff]|--|\/\*)/;
@@ -38,6 +41,8 @@ export function shapeOf(sql: string): StatementShape {
   }
   if (verb === "" || verb === ";") throw new Error("there is no SQL statement");
   if (REFUSED.has(verb))
-    throw new Error(`${verb.toUpperCase()} is not allowed; storage manages transactions and settings itself`);
+    throw new Error(
+      `the SQL statement ${verb.toUpperCase()} is not allowed: storage controls transactions and connection; remove it`,
+    );
   return { verb, placeholders };
 }

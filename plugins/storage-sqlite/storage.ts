@@ -41,7 +41,7 @@ export interface StorageOwner {
   readonly stats: () => StorageStats;
 }
 
-/** Dependencies of a storage; all have real defaults. */
+/** Dependencies of a storage, which tests replace; each has a default. */
 export interface StorageParts {
   readonly clock?: Pick<Clock, "now" | "elapsed">;
   readonly log?: Pick<Logger, "error">;
@@ -68,7 +68,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
     const started = connect(startThread(options), (reason) => {
       if (connection === started) connection = undefined;
       counts.commits += started.commits();
-      if (target === undefined) return; // `open` reports it, or `close` intended it
+      if (target === undefined) return; // `open` reports the end of the thread, or `close` caused it
       counts.deaths += 1;
       deaths.push({ at: clock.elapsed(), reason });
       log?.error({ reason, file: options.file }, "the database thread ended; the next call restarts it");

@@ -17,10 +17,12 @@ import type {
 
 type Write = (TransactionWork | MigrateWork | SpaceWork) & { readonly id: number };
 
-/** Most transactions of one commit, and most milliseconds in which it accepts new ones: reads wait meanwhile. */
+/**
+ * Maximum transactions of one commit, and maximum milliseconds in which the commit accepts more: reads wait meanwhile.
+ */
 const MAX_GROUP = 256;
 const MAX_GROUP_MS = 20;
-/** Milliseconds after which finished reads are sent while others of the same tick are still pending. */
+/** Milliseconds after which finished reads are sent while other reads of the same tick are still pending. */
 const MAX_READ_MS = 5;
 
 const port = parentPort;
@@ -90,7 +92,7 @@ function serve(database: Database): void {
     answer(outcomes.map((outcome, index) => ({ id: done[index]?.id ?? -1, ...outcome })));
   }
 
-  /** In the check phase, when every message of this wake-up has been received. */
+  /** Runs in the check phase of the event loop, after all pending messages have been received. */
   function schedule(): void {
     if (scheduled) return;
     scheduled = true;

@@ -1,4 +1,4 @@
-/** The commands of this plugin. They work without a running gateway. */
+/** The commands `svc update ...`, which also work without a running gateway. */
 import { defineCommands } from "@svc/sdk/cli";
 import { updateVerbs } from "./update-verbs.ts";
 

@@ -6,7 +6,7 @@ import type { DoctorFinding } from "@svc/sdk/cli";
 import { WORK_PREFIX } from "./install/outcome.ts";
 import { placeOf } from "./install/place.ts";
 
-/** An update that was killed leaves its directory behind; the former version still starts. */
+/** Reports directories of killed updates. The former version still starts after a killed update. */
 export async function interruptedUpdates(hostDirectory: string | undefined): Promise<DoctorFinding[]> {
   if (hostDirectory === undefined) return [];
   const { root } = placeOf(hostDirectory);

@@ -15,9 +15,9 @@ export type Available = Static<typeof UpdateAvailable>;
 
 export interface Answer {
   readonly mode: Installation["mode"];
-  /** The newer version, as far as known. */
+  /** The newer version; `null`: there is no newer version, or it is unknown. */
   readonly available: Available;
-  /** Why it is unknown. */
+  /** Why the newer version is unknown. */
   readonly reason?: string;
 }
 
@@ -32,7 +32,7 @@ export interface AskOptions {
   readonly places?: ProgramPlaces;
 }
 
-/** Choice: milliseconds a step may take. */
+/** Choice: maximum milliseconds of a step. */
 const TIMEOUT = 60_000;
 
 /** Never rejects. */

@@ -75,7 +75,7 @@ function once<T>(work: () => NonNullable<T>): () => T {
   return () => (result ??= work());
 }
 
-/** A fixed fraction per gateway, which spreads the updates of many gateways over time. */
+/** A number from 0 to 1, fixed per gateway: it spreads the updates of many gateways over time. */
 function jitterOf(stateDir: string): number {
   return createHash("sha256").update(stateDir).digest().readUInt32BE(0) / 2 ** 32;
 }

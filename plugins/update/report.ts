@@ -9,7 +9,7 @@ export const DOCTOR_HINT = "Run: svc doctor";
 
 type Version = UpdateReport["before"];
 
-/** For the session: the caller's note, then the outcome and the next steps. */
+/** The text to post to the session: the caller's note, then the outcome and the next steps. */
 export function messageOf(update: Update, note?: string): string {
   const lines = updateLines(update);
   return [...(note?.trim() ? [note.trim(), ""] : []), ...lines].join("\n");

@@ -50,7 +50,7 @@ export const EMBEDDED = "this gateway runs inside another program";
 function embedded(version: string): Update {
   return {
     report: { status: "skipped", mode: "unknown", reason: "embedded", before: { version }, steps: [], durationMs: 0 },
-    why: `${EMBEDDED}, and is updated with it`,
+    why: `${EMBEDDED}, and is updated together with that program`,
     byHand: ["update the program that runs it"],
   };
 }
@@ -59,7 +59,7 @@ function embedded(version: string): Update {
 async function keep(note: RestartNote, { log, ...options }: RunOptions): Promise<string | null> {
   const notes = options.notes();
   if (!notes) {
-    log.info({ note: note.message }, "no plugin stores notes for after the restart");
+    log.info({ note: note.message }, "the note is not posted after the restart: no running plugin stores notes");
     return null;
   }
   try {
@@ -67,12 +67,12 @@ async function keep(note: RestartNote, { log, ...options }: RunOptions): Promise
     return notes.path;
   } catch (error) {
     const fields = { err: error, path: notes.path, note: note.message };
-    log.warn(fields, "the outcome of the update cannot be posted after the restart");
+    log.warn(fields, "the note on the update could not be stored, so it is not posted after the restart");
     return null;
   }
 }
 
-/** Never throws: the update stands. */
+/** Schedules the restart. Never throws: a failure does not undo the update. */
 function schedule(delayMs: number | undefined, { restarts, log }: RunOptions): NonNullable<Result["restart"]> {
   const base = { ok: true, pid: process.pid, signal: "SIGUSR1", mode: "emit" } as const;
   const wanted = { reason: "update.run", kind: "process", ...(delayMs === undefined ? {} : { delayMs }) } as const;

@@ -7,7 +7,7 @@ const Seen = Strict({ version: Type.String(), since: Type.Integer() });
 export type Seen = Static<typeof Seen>;
 
 export interface SeenFile {
-  /** `undefined` also for an invalid file. */
+  /** `undefined`: nothing is stored, or the file is invalid. */
   read(): Promise<Seen | undefined>;
   write(seen: Seen): Promise<void>;
 }

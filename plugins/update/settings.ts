@@ -22,7 +22,7 @@ export const UpdateSettings = Type.Object({
         minimum: 0,
         maximum: 168,
       }),
-      stableJitterHours: hours("Most hours added to the delay, a fixed number per gateway. Default 12", {
+      stableJitterHours: hours("Maximum hours added to the delay, a fixed number per gateway. Default 12", {
         minimum: 0,
         maximum: 168,
       }),

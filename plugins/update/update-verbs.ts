@@ -1,4 +1,6 @@
-/** `svc update` and `svc update check`: by the running gateway, otherwise by the command itself. */
+/**
+ * `svc update` and `svc update check`: the running gateway does the work; without a running gateway, the command does.
+ */
 import { realpathSync } from "node:fs";
 import { detailsCode, GatewayError } from "@svc/sdk/errors";
 import { askingWith, type Command, type CommandContext, show, showFindings } from "@svc/sdk/cli";
@@ -76,7 +78,7 @@ export const updateVerbs: readonly Command[] = [
   },
 ];
 
-/** Choice: the command itself updates only the gateway of this machine, and only while that is not running. */
+/** Choice: the command itself updates only the gateway of this machine, and only while that gateway is not running. */
 function isUnreachable(error: unknown, { options }: CommandContext): boolean {
   return options["url"] === undefined && detailsCode(error) === "UNREACHABLE";
 }

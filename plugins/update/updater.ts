@@ -55,7 +55,10 @@ export interface Updater {
 /** Base name of the lock, below the root of the installation. */
 const LOCK = ".svc-update";
 
-/** Milliseconds. A holder may take a day, and no caller waits for it; the lock of a process that has ended is free. */
+/**
+ * Milliseconds. An update may hold the lock for a day, and no caller waits for the lock. The lock of an ended process
+ * is free.
+ */
 const LOCK_LIMITS = { stale: 24 * 3_600_000, patience: 0 };
 
 const BUSY = {

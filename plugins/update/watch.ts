@@ -8,7 +8,7 @@ import type { UpdateSettings } from "./settings.ts";
 export const FIRST_LOOK_MS = 120_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Choice: milliseconds for which callers get the last answer. */
+/** Choice: milliseconds for which callers get the last answer without a new check. */
 const FRESH_MS = 60_000;
 
 export interface Watch {
@@ -16,7 +16,7 @@ export interface Watch {
   readonly available: Available;
   /** epoch ms of the last successful check. */
   readonly checkedAt: number | null;
-  /** Checks, unless the last check is less than a minute old. Never rejects. */
+  /** Checks for a newer version, unless the last check is less than a minute old. Never rejects. */
   look(): Promise<Answer>;
   /** Plans the first check. @returns a function that stops checking; safe to call twice */
   begin(): () => void;
@@ -46,7 +46,7 @@ export function createWatch({ settings, clock, log, jitter, seen, ask, changed, 
   async function fresh(): Promise<Answer> {
     const answer = await ask();
     if (answer.reason !== undefined) {
-      log.debug({ reason: answer.reason }, "the check for a newer version gave no answer");
+      log.debug({ reason: answer.reason }, "the newest version is unknown");
       return answer;
     }
     checkedAt = clock.now();
@@ -72,7 +72,7 @@ export function createWatch({ settings, clock, log, jitter, seen, ask, changed, 
     return answer;
   }
 
-  /** Counts from when the version was first seen. Only scheduled checks write to disk. */
+  /** The delay counts from the time when the version was first seen. Only scheduled checks write that time to disk. */
   async function remember(): Promise<void> {
     if (!news) return;
     const known = await seen.read();

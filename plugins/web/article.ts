@@ -35,18 +35,18 @@ function wholePage(html: string, style: Style): { readonly title: string | undef
   return { title: undefined, text: "" };
 }
 
-/** Wraps HTML that omits `<html>` or `<body>`: the parser would leave the body empty. */
+/** Adds the tags `<html>` and `<body>` if the HTML omits them: otherwise the parser would leave the body empty. */
 function inShell(html: string): string {
   return `<!doctype html><html><head></head><body>${html}</body></html>`;
 }
 
-/** `undefined` for a page without its own `<html>` and `<body>`. */
+/** The parsed page; `undefined` for HTML without the tags `<html>` and `<body>`. */
 function parse(html: string): PageDocument | undefined {
   if (!/<html[\s>]/i.test(html) || !/<body[\s>]/i.test(html)) return undefined;
   return (parseHTML(html) as { document: PageDocument }).document; // its types need the DOM types, which are not loaded
 }
 
-/** `undefined` if there is no article, or if the library failed. */
+/** The article; `undefined` if there is no article, or if the library failed. */
 function articleOf(html: string, style: Style): string | undefined {
   const document = parse(html) ?? parse(inShell(html));
   try {

@@ -5,7 +5,10 @@ import { SecretSetting } from "@svc/sdk/secrets";
 const seconds = (description: string) => Type.Integer({ minimum: 1, maximum: 600, default: 30, description });
 const minutes = (description: string) => Type.Number({ minimum: 0, default: 15, description });
 
-/** Most characters of a page: a tool result is cut at 100000, and the end marker of external content must remain in it. */
+/**
+ * Maximum characters of a page: a tool result is cut at 100000, and must still contain the end marker of external
+ * content.
+ */
 const MAX_CHARS = 90_000;
 
 const Search = Strict(

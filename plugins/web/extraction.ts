@@ -1,4 +1,4 @@
-/** Reads pages in worker threads: a page that is made to be slow or large does not affect the gateway. */
+/** Reads pages in worker threads, so that a deliberately slow or large page does not affect the gateway. */
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, GatewayError, unavailable, untilAborted } from "@svc/sdk";
 import { Worker } from "node:worker_threads";
@@ -55,7 +55,7 @@ export function createExtraction(options: ExtractionOptions): Extract {
 
   async function inTurn(question: PageQuestion, signal: AbortSignal): Promise<PageText> {
     if (busy < threads) busy += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve)); // a finished reading passes its slot on
+    else await new Promise<void>((resolve) => waiting.push(resolve)); // the next finished reading passes its slot on
     try {
       signal.throwIfAborted();
       return await read(question, signal);

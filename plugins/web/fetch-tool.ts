@@ -17,9 +17,9 @@ export interface FetchToolParts {
   readonly clock: Pick<Clock, "now" | "elapsed">;
 }
 
-/** Most bytes of a page. */
+/** Maximum bytes of a page. */
 const MAX_BYTES = 5 * 1024 * 1024;
-/** Most characters of an error page. */
+/** Maximum characters of an error page. */
 const MAX_ERROR_CHARS = 4_000;
 const ACCEPT = "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1";
 

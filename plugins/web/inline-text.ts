@@ -1,7 +1,7 @@
 /** Text of inline elements of a page. Pure. */
 import { isHidden, nameOf, type PageNode, type Style } from "./page-node.ts";
 
-/** Nesting depth from the top of the page; below it only the plain text is used. */
+/** Maximum nesting depth from the top of the page; of deeper elements, only the plain text is used. */
 const MAX_DEPTH = 150;
 
 export function inlineText(node: PageNode, style: Style, depth: number): string {
@@ -16,7 +16,7 @@ export function inlineText(node: PageNode, style: Style, depth: number): string 
   return style.markdown ? marked(node, name, text, style) : text;
 }
 
-/** Whether an inline element contains blocks, e.g. a link around a heading: their texts are separated by blanks. */
+/** Whether an inline element contains blocks, e.g. a link around a heading: blanks separate the texts of the blocks. */
 export function isApart(node: PageNode): boolean {
   for (const child of node.childNodes)
     if (/^(?:article|div|h[1-6]|li|ol|p|pre|section|table|ul)$/.test(nameOf(child) ?? "")) return true;

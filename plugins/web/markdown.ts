@@ -9,7 +9,7 @@ const INLINE = new Set(
   ),
 );
 
-/** Nesting depth of blocks; below it only the plain text is used. */
+/** Maximum nesting depth of blocks; of deeper blocks, only the plain text is used. */
 const MAX_DEPTH = 100;
 
 /** Paragraphs, headings, lists, tables and code below `root`. */
@@ -84,7 +84,7 @@ function indent(text: string, first: string, others: string): string {
   return first + text.replaceAll("\n", `\n${others}`);
 }
 
-/** Uses a fence that is longer than any in the code. */
+/** A code block whose fence is longer than any fence in the code. */
 function codeOf(node: PageNode, { markdown }: Style): string[] {
   const code = (node.textContent ?? "").replace(/^\n+|\s+$/g, "");
   if (code.trim() === "") return [];

@@ -16,5 +16,5 @@ export interface PageText {
   readonly truncated: boolean;
 }
 
-/** Increasingly better results for the page; the last one before `end` is the best. */
+/** Results for the page, each better than the previous one; the last result before `end` is the best. */
 export type PageAnswer = { readonly page: PageText } | "end";

@@ -1,4 +1,4 @@
-/** The used part of a parsed page. Pure. */
+/** The properties of a parsed page that this plugin uses. Pure. */
 
 /** A node of any parser. */
 export interface PageNode {

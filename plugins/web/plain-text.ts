@@ -1,7 +1,7 @@
 /** Converts snippets to plain text. Pure. */
 
 const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
-/** Most characters that are read: a snippet has a few hundred. */
+/** Maximum characters that are read: a snippet has a few hundred. */
 const MAX_CHARS = 2_000;
 
 /** Removes tags and entities from a piece of HTML, e.g. a snippet of a search engine. */

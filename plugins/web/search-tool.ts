@@ -26,7 +26,7 @@ const Params = Strict({
   freshness: Type.Optional(Type.Enum(["day", "week", "month", "year"], { description: "Maximum age of a page" })),
 });
 
-/** The chosen engine, or why there is none. */
+/** The chosen engine, or the reason why no engine can be used. */
 type Choice = { readonly engine: Contribution<WebSearchProvider> } | { readonly problem: string };
 
 export function createSearchTool({ settings, providers, clock }: SearchToolParts): Tool {
@@ -92,7 +92,10 @@ export function createSearchTool({ settings, providers, clock }: SearchToolParts
   });
 }
 
-/** Not an error of the call: the model can continue without results, and a person learns which key to set. Spec: http/tools-invoke.md §4. */
+/**
+ * The result without an engine. It is no error: the model can continue, and a person learns which key to set. Spec:
+ * http/tools-invoke.md §4.
+ */
 function problemOf(message: string): ToolResult {
   const text = `Search is not available: ${message}.`;
   return { content: [{ type: "text", text }], details: { error: "search_not_configured", message } };

@@ -4,7 +4,7 @@ import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sd
 import { askJson, type Fetch } from "./search-http.ts";
 
 export interface SearxngOptions {
-  /** May be inside this network: the operator sets it, not external content. */
+  /** The address may be inside this network: the operator sets it, not external content. */
   readonly baseUrl: string | undefined;
   readonly fetch?: Fetch;
 }

@@ -58,7 +58,7 @@ async function search(order: readonly Suspect[], options: TrialOptions, output: 
     return verdict.isWell;
   });
   const culprit = order[index];
-  if (!culprit) throw new Error("the search went past the list");
+  if (!culprit) throw new Error("the bisection found an index outside of the list of plugins");
   const gone = withDependents(culprit, order);
   const rest = order.filter((one) => !gone.has(one));
   const isAlone = (await attempt(rest, `all except ${[...gone].map(({ id }) => id).join(", ")}`)).isWell;
@@ -75,7 +75,7 @@ interface Finding {
 
 function found(finding: Finding, output: CommandContext): number {
   const { id, why, isAlone } = finding;
-  const others = isAlone === false ? ["Without it the check still fails: disable it, then bisect again."] : [];
+  const others = isAlone === false ? [`Without ${id} the check still fails: disable ${id}, then bisect again.`] : [];
   const lines = [
     `The cause is the plugin ${id}.`,
     ...(why === "" ? [] : [why]),

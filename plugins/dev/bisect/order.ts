@@ -1,12 +1,12 @@
-/** The order in which plugins are tried, and the bisection. Pure except for the trials. */
+/** Sorts the plugins for the trials, and finds the culprit by bisection. Pure except for the trials. */
 import type { PlannedCode } from "@svc/cli";
 
 /** A plugin that can be tried. */
 export type Suspect = Omit<PlannedCode, "problem">;
 
 /**
- * Providers before the plugins that need them, otherwise in the given order: each prefix of the list has everything it
- * needs.
+ * Sorts providers before the plugins that need them, otherwise in the given order: each prefix of the list contains all
+ * plugins that its members need.
  */
 export function inOrder(suspects: readonly Suspect[]): Suspect[] {
   const order: Suspect[] = [];

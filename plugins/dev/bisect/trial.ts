@@ -10,7 +10,7 @@ import type { PluginReport } from "@svc/sdk/plugins";
 export interface TrialOptions {
   /** The configuration with all placeholders resolved. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** The command that decides; empty: the gateway itself decides. */
+  /** The command whose exit code is the verdict; empty: the start of the gateway is the verdict. */
   readonly command: readonly string[];
   readonly timeoutMs: number;
 }
@@ -41,7 +41,7 @@ export async function tryWith(use: readonly string[], options: TrialOptions): Pr
   }
 }
 
-/** Webhooks are disabled: mappings for an omitted plugin would keep the gateway from starting. */
+/** The configuration without webhooks: mappings for an omitted plugin would keep the gateway from starting. */
 function trialConfig(config: TrialOptions["config"], use: readonly string[]): Record<string, unknown> {
   const plugins = Object(config["plugins"]) as Record<string, unknown>;
   const { load: _load, ...rest } = plugins;
@@ -75,7 +75,7 @@ async function run(env: NodeJS.ProcessEnv, { command, timeoutMs }: TrialOptions)
   }
 }
 
-/** Judges the states that the gateway reports at startup. */
+/** The verdict about the states that the gateway reports at startup. */
 function judge(reports: Ready["plugins"]): Verdict {
   const bad = reports.filter(({ state }) => BAD.has(state));
   return {
@@ -84,7 +84,7 @@ function judge(reports: Ready["plugins"]): Verdict {
   };
 }
 
-/** The line a gateway prints when it is ready. */
+/** The line that a gateway prints when the gateway is ready. */
 interface Ready {
   readonly plugins: readonly PluginReport[];
 }

@@ -1,6 +1,6 @@
 /**
- * All checks of one plugin, in a separate process that the plugin may break. Started by `check.ts` with the task as its
- * only argument; sends each finding as a message.
+ * Runs all checks of one plugin, in a separate process that the plugin may break. `check.ts` starts the process with
+ * the task as its only argument. The process sends each finding as a message.
  */
 import { COMPANIONS } from "@svc/cli";
 import { messageOf } from "@svc/sdk/errors";
@@ -31,7 +31,7 @@ export interface CheckTask {
   readonly kinds?: readonly string[];
 }
 
-/** Choice: enough reloads to detect a leak. */
+/** Choice: number of reloads; enough to detect a leak. */
 const RELOADS = 20;
 
 export async function checkPlugin(task: CheckTask, found: (finding: Finding) => void): Promise<void> {
@@ -82,7 +82,7 @@ async function checkCode(
     kinds: files,
     found,
   });
-  if (!staged) return; // its declarations are unknown
+  if (!staged) return; // the declarations of the plugin are unknown
   const opened = setups.alwaysOpened();
   const next = "setup must only declare: open files, sockets and timers in gateway.start(...), every or after";
   found({ check: "setup", problems: opened.length === 0 ? [] : [failed(`setup opens ${opened.join(", ")}`, next)] });
@@ -103,7 +103,7 @@ async function declaredProblems(manifest: Manifest): Promise<Problem[]> {
   return found ? [warning("declared.json is missing, so the code is imported at every start", next)] : [];
 }
 
-/** Checks that the listed verbs match those in the file. */
+/** Checks that the verbs in package.json match the verbs in the file `svc.cli`. */
 async function commandProblems({ cli, commands = [], directory }: Manifest, cacheDir: string): Promise<Problem[]> {
   if (cli === undefined)
     return commands.map(({ name }) =>

@@ -60,7 +60,9 @@ export function readJson5(file: string): unknown {
   }
 }
 
-/** Runs the checks in a temporary process; if it ends before they are complete, that is a finding, too. */
+/**
+ * Runs the checks in a temporary process. If the process ends before the checks are complete, that is a finding, too.
+ */
 async function runChecks(task: CheckTask, found: (finding: Finding) => void): Promise<void> {
   const program = fileURLToPath(new URL("./check-process.js", import.meta.url));
   const child = fork(program, [JSON.stringify(task)], {

@@ -4,7 +4,7 @@ import { type AnyKind, covers, listed, type Shape, type Staged, unlisted } from 
 import type { Manifest } from "@svc/host/local";
 import { failed, type Problem, unless, warning } from "./findings.ts";
 
-/** Checks that all declarations are listed, and all listed ones are declared. */
+/** Checks that package.json lists all declarations, and that the code declares everything listed. */
 export function manifestProblems(kinds: readonly AnyKind[], manifest: Manifest, staged: Staged): Problem[] {
   const { id } = staged.plugin;
   return [
@@ -33,7 +33,7 @@ function unused({ listing, noun }: AnyKind, manifest: Manifest, shapes: readonly
     );
 }
 
-/** The lists of package.json according to the code; `undefined`: the list is empty. */
+/** The lists that package.json must have according to the code; `undefined`: the list is empty. */
 export function listsOf(
   kinds: readonly AnyKind[],
   manifest: Manifest,
@@ -50,7 +50,7 @@ export function listsOf(
   return lists;
 }
 
-/** Checks that declarations have everything their users need: a summary, a scope, strict schemas. */
+/** Checks that each declaration has a summary, a scope and strict schemas. */
 export function contractProblems(kinds: readonly AnyKind[], staged: Staged): Problem[] {
   return kinds.flatMap((kind) => [
     ...staged.declared.of(kind).flatMap((entry) => kind.problems?.(entry) ?? []),
@@ -64,8 +64,8 @@ export function contractProblems(kinds: readonly AnyKind[], staged: Staged): Pro
 }
 
 /**
- * Declarations that prevent the plugin from running where its package says it can. Services that cannot be reached from
- * there are not detected here.
+ * Finds declarations that prevent the plugin from running as worker or process although `svc.isolation.supports` lists
+ * that. Services that cannot be reached from there are not detected here.
  */
 export function placementProblems(
   kinds: readonly AnyKind[],

@@ -1,6 +1,6 @@
 /**
  * `svc plugins declare [path]`: writes the declarations of a plugin's code to files. The lists in package.json are
- * available without running code; for a built plugin, `declared.json` lets it sleep until it is used.
+ * available without running code. With `declared.json`, a built plugin sleeps until it is used.
  */
 import { refuse } from "@svc/cli";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -85,11 +85,13 @@ async function declaredLists(manifest: Manifest, config: Config): Promise<Record
       },
       systemClock,
     );
-    const staged = latest(); // also set if the plugin was rejected because of its current lists
+    const staged = latest(); // also set if the gateway rejected the plugin because of the current lists in package.json
     const report = gateway.plugins().find(({ id }) => id === plugin.id);
     await gateway.stop();
     if (!staged)
-      throw new Error(`the plugin is ${report?.state ?? "not loaded"}: ${report?.reason ?? "no reason given"}`);
+      throw new Error(
+        `the plugin ${plugin.id} is ${report?.state ?? "not loaded"}: ${report?.reason ?? "no reason given"}`,
+      );
     const commands = await commandsOf(manifest, cacheDir);
     return { ...listsOf(await loadKinds([], cacheDir), manifest, staged), ...(commands ? { commands } : {}) };
   } finally {

@@ -20,7 +20,7 @@ export interface PackageJson {
 
 /**
  * @param exists whether a path relative to the package exists
- * @param companions names of packages with verbs of the host, which may depend on it
+ * @param companions names of packages with verbs of the host; these packages may depend on the host
  */
 export function packageProblems(
   json: PackageJson,
@@ -69,16 +69,19 @@ export function packageProblems(
     ),
     ...pathProblems(json),
     ...shipped.flatMap((path) =>
-      unless(exists(path), failed(`${path} does not exist`, "build it, or correct its path in package.json under svc")),
+      unless(exists(path), failed(`${path} does not exist`, "build the plugin, or correct the path in package.json")),
     ),
     ...unless(Array.isArray(files), failed("the package does not list its files", 'add "files", e.g. ["*.ts"]')),
     ...(Array.isArray(files) ? shipped : []).flatMap((path) =>
-      unless(covers(files as readonly unknown[], path), failed(`${path} would not be published`, 'add it to "files"')),
+      unless(
+        covers(files as readonly unknown[], path),
+        failed(`${path} would not be published`, 'add the path to "files"'),
+      ),
     ),
   ];
 }
 
-/** Packages given by a path: `svc plugins new` does so in a checkout of the gateway. */
+/** Dependencies given by a path: `svc plugins new` writes such dependencies in a checkout of the gateway. */
 function pathProblems(json: PackageJson): Problem[] {
   const { dependencies, peerDependencies, optionalDependencies, devDependencies } = json;
   const [needed, developed] = [

@@ -10,7 +10,7 @@ export function readmeProblems(
   { declared }: Pick<Staged, "declared">,
 ): Problem[] {
   if (text === undefined)
-    return [failed("README.md is missing", "write one: what the plugin does, and how to configure it")];
+    return [failed("README.md is missing", "write README.md: what the plugin does, and how to configure the plugin")];
   const missing = (names: readonly string[], says = mentions) =>
     [...new Set(names)].filter((name) => !says(text, name));
   const sections = [...(plugin.config ? [plugin.config] : []), ...Object.values(plugin.sections ?? {})];

@@ -1,9 +1,9 @@
-/** Observes the setups of one plugin to detect resources they open. */
+/** Observes the calls of `setup` of one plugin, to detect resources that `setup` opens. */
 import type { Plugin } from "@svc/sdk";
 import { openedBy } from "@svc/sdk/testing";
 
 export interface Setups {
-  /** The same plugin, observed. */
+  /** The plugin with an observed `setup`. */
   readonly plugin: Plugin;
   /** Kinds of resources that every setup so far has opened. */
   alwaysOpened(): readonly string[];

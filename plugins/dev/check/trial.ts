@@ -1,4 +1,7 @@
-/** Runs a plugin in a separate gateway and reloads it: checks that it starts and leaves nothing behind. */
+/**
+ * Runs a plugin in a separate gateway and reloads it: checks that the plugin starts, and that a reload leaves nothing
+ * behind.
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { connect } from "@svc/sdk/client";
@@ -30,9 +33,9 @@ export interface TrialOptions extends Omit<StartOptions, "plugin"> {
   found(finding: Finding): void;
 }
 
-/** Number of measurements of heap growth; the smallest one counts. */
+/** Number of measurements of heap growth; the smallest result counts. */
 const HEAP_ROUNDS = 3;
-/** Bytes a reload may leave behind. Choice: far above the normal growth of the engine. */
+/** Choice: maximum bytes that a reload may leave behind; far above the normal growth of the engine. */
 const BYTES_A_RELOAD = 48 * 1_024;
 
 /** Minimum number of reloads for a meaningful measurement. */
@@ -43,7 +46,7 @@ const FLEETING = /^(Timeout|Immediate|TickObject|FSReq|WriteWrap|ShutdownWrap|Ge
 
 /**
  * Starts a gateway with the plugin and the plugins it needs.
- * @returns also the declarations of the plugin's latest setup; `undefined` if it was not set up
+ * @returns the declarations of the plugin's latest setup; `undefined` if the plugin was not set up
  */
 export async function startTrial(
   { source, plugin, finder, stateDir, config, kinds }: StartOptions,
@@ -72,7 +75,7 @@ export async function startTrial(
   return { gateway, latest: () => latest };
 }
 
-/** @returns the declarations of its latest setup; `undefined` if it was not set up */
+/** @returns the declarations of the plugin's latest setup; `undefined` if the plugin was not set up */
 export async function tryPlugin(options: TrialOptions): Promise<Staged | undefined> {
   const { plugin } = options.setups;
   const { found } = options;
@@ -94,7 +97,10 @@ export async function tryPlugin(options: TrialOptions): Promise<Staged | undefin
   }
 }
 
-/** Bundled plugins that provide its required services, recursively; all other services are provided by the host. */
+/**
+ * Bundled plugins that provide the services that the plugin requires, recursively; the host provides all other
+ * services.
+ */
 async function providersOf(plugin: Plugin, finder: PluginFinder): Promise<string[]> {
   const needs = ({ requires = {} }: Plugin) =>
     Object.values(requires).flatMap((one) => (one.kind === "service" ? [one.id] : [])); // other kinds are optional
@@ -119,7 +125,7 @@ async function providersOf(plugin: Plugin, finder: PluginFinder): Promise<string
   return [...chosen];
 }
 
-/** Checks that methods with samples accept them and return what their schema says. */
+/** Checks that each method with a sample accepts the sample, and returns what the schema of the method says. */
 async function resultProblems(
   gateway: Gateway,
   staged: Staged | undefined,
@@ -141,7 +147,9 @@ async function resultProblems(
       );
       const asked = `${name} with ${JSON.stringify(params)}`;
       if ("error" in answer)
-        problems.push(failed(`${asked} is refused: ${String(answer.error)}`, "accept it, or correct the sample"));
+        problems.push(
+          failed(`${asked} is refused: ${String(answer.error)}`, "accept the params, or correct the sample"),
+        );
       else if (method && !matches(method.result, answer.value))
         problems.push(
           failed(`${asked}: ${describeViolations(method.result, answer.value)}`, "correct the result or its schema"),
@@ -166,7 +174,7 @@ async function reloadProblems(gateway: Gateway, clock: CountingClock, id: string
   const client = await connectTo(gateway);
   let closed = 0;
   client.onClose(() => closed++);
-  await gateway.reload(id); // creates everything that is created only once
+  await gateway.reload(id); // the first reload creates everything that is created only once
   const before = await settledHoldings(gateway, clock, undefined);
   for (let round = 0; round < reloads; round++) {
     const { ok, reason, rolledBack } = await gateway.reload(id);
@@ -241,7 +249,7 @@ async function heapProblems(gateway: Gateway, id: string, reloads: number): Prom
   const why = `each reload leaves ${Math.round(least / 1_024)} KiB of heap behind`;
   return unless(
     least <= BYTES_A_RELOAD,
-    failed(why, "release what a generation held: listeners, maps and lists outside of setup"),
+    failed(why, "release in stop what the plugin holds: listeners, and maps and lists outside of setup"),
   );
 }
 

@@ -8,7 +8,7 @@ import { environmentPages, logPages } from "./names.ts";
 import { type Page, pageLines } from "./page.ts";
 import { errorPages, eventPages, extensionPages, hookPages, methodPages, servicePages } from "./sdk-pages.ts";
 
-/** Where the pages of a topic come from. */
+/** Each topic with a function that returns its pages. */
 export type Topics = Readonly<Record<string, () => Promise<readonly Page[]> | readonly Page[]>>;
 
 /** A page with its topic. */
@@ -16,9 +16,9 @@ interface Found extends Page {
   readonly topic: string;
 }
 
-/** Names that a search lists at most. */
+/** Maximum number of names that a search lists. */
 const MOST = 40;
-/** Characters of a summary in a list. */
+/** Maximum characters of a summary in a list. */
 const SUMMARY_WIDTH = 100;
 
 function topicsHere(): Topics {
@@ -39,7 +39,7 @@ function topicsHere(): Topics {
   };
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a name that no topic has, with the nearest one */
+/** @throws GatewayError `INVALID_REQUEST` for a name that no topic has; the message contains the most similar name */
 export async function showDocs(context: CommandContext): Promise<void> {
   const topics = topicsHere();
   const { out } = context.options as { readonly out?: string };
@@ -102,7 +102,7 @@ function showFound(word: string, pages: readonly Found[], context: CommandContex
   ]);
 }
 
-/** The configuration key that describes `word`: itself, or the list whose item it is. */
+/** The configuration key that describes `word`: `word` itself; if `word` is an item of a list, the list. */
 function describedKey(word: string, pages: readonly Found[]): string | undefined {
   const keys = pages.filter(({ topic }) => topic === "config");
   return [word, word.replace(/\[\d*\]$/, "")].find((key) => keys.some(({ name }) => isKeyOf(name, key)));
@@ -111,6 +111,6 @@ function describedKey(word: string, pages: readonly Found[]): string | undefined
 function refuseUnknown(word: string, pages: readonly Found[]): never {
   const names = pages.map(({ name }) => name);
   const near = nearestName(word, names);
-  const next = near === undefined ? "svc docs, which lists the topics" : `did you mean ${near}?`;
-  invalidRequest(`nothing is called "${word}"\nNext: ${next}`);
+  const next = near === undefined ? "svc docs, which lists the topics" : `svc docs ${near}`;
+  invalidRequest(`no topic has an entry named "${word}"\nNext: ${next}`);
 }

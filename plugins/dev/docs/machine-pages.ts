@@ -1,4 +1,7 @@
-/** What the plugins of this machine add: plugins, contributions, commands of `svc`, configuration keys. Starts no gateway. */
+/**
+ * Pages about the plugins of this machine: plugins, contributions, commands of `svc`, configuration keys. Starts no
+ * gateway.
+ */
 import { allVerbs, loadOwners, type PluginsHere, pluginsHere } from "@svc/cli";
 import { composeSchema, isLoadable, type Manifest, type SectionOwner, sectionPath } from "@svc/host/local";
 import type { TSchema } from "@svc/sdk";
@@ -68,7 +71,7 @@ function commandPage({ name, summary }: { readonly name: string; readonly summar
   return { name, summary, facts: [["options", `svc ${name} --help`]] };
 }
 
-/** Sections of every plugin here, as if `plugins.use` was not set. */
+/** Sections of every plugin of this machine; `plugins.use` is ignored. */
 async function ownersOf({ file, paths }: PluginsHere): Promise<readonly SectionOwner[]> {
   const { use: _, ...plugins } = Object(file.resolved["plugins"]) as Readonly<Record<string, unknown>>;
   return (await loadOwners({ ...file, resolved: { ...file.resolved, plugins } }, paths)).installed;
@@ -76,7 +79,7 @@ async function ownersOf({ file, paths }: PluginsHere): Promise<readonly SectionO
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** A key on the way down, with what its parents say. */
+/** A key of the schema, with the properties that it inherits from the keys above. */
 interface Key {
   readonly path: string;
   readonly schema: Schema;
@@ -90,13 +93,14 @@ const TAKES_EFFECT: Readonly<Record<string, string>> = {
   restart: "with a restart of the gateway",
 };
 
-/** One page a key: `<name>` stands for a key of a map, `[]` for an item of a list. */
+/** One page per key: `<name>` stands for a key of a map, `[]` for an item of a list. */
 function configPages(owners: readonly SectionOwner[]): Page[] {
   const pages = new Map<string, Page>();
   const visit = (key: Key) => {
     const { path, schema } = key;
     const reload = typeof schema["reload"] === "string" ? schema["reload"] : key.reload;
-    // Of a union, the first member that has the key describes it. Items without a description say nothing new.
+    // In a union, the first member with the key describes the key. An item of a list without a description gets no
+    // page.
     const isNamed = path !== "" && !path.endsWith("[]");
     if ((isNamed || schema["description"] !== undefined) && !pages.has(path))
       pages.set(path, configPage({ ...key, reload }, owners));
@@ -123,7 +127,7 @@ const entriesOf = (value: unknown) => Object.entries(Object(value) as Readonly<R
 const choicesOf = (schema: Schema): Schema[] =>
   [schema["anyOf"], schema["oneOf"], schema["allOf"]].flat().filter(isSchema);
 
-/** The description of a union is its own, or that of its first member with one. */
+/** The description of a schema; for a union without a description, the description of the first member that has one. */
 function descriptionOf(schema: Schema): string | undefined {
   const { description } = schema;
   if (typeof description === "string") return description;
@@ -147,12 +151,14 @@ function configPage({ path, schema, isRequired, reload }: Key, owners: readonly 
       ...(isRequired ? [["required", "yes"] as const] : []),
       ...(byDefault === undefined ? [] : [["default", JSON.stringify(byDefault)] as const]),
       ["owner", owner ? `plugin ${owner.plugin}` : "host"],
-      ...("properties" in schema ? [] : [["takes effect", TAKES_EFFECT[kind] ?? kind] as const]), // of a group, each key says it
+      ...("properties" in schema ? [] : [["takes effect", TAKES_EFFECT[kind] ?? kind] as const]), // not for a group
     ],
   };
 }
 
-/** Whether a page describes the key that somebody wrote: `<name>` fits any key, `[]` any index. */
+/**
+ * Whether a page describes a concrete key, e.g. `a.b[0]`: in the name of a page, `<name>` fits any key, `[]` any index.
+ */
 export function isKeyOf(page: string, written: string): boolean {
   const steps = (path: string) => path.replace(/\[(\d*)\]/g, ".[$1]").split(".");
   const [pattern, given] = [steps(page), steps(written)];

@@ -1,4 +1,4 @@
-/** The reference as Markdown files, one a topic. */
+/** Writes the reference as Markdown files, one file per topic. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CommandContext, show } from "@svc/sdk/cli";
@@ -26,7 +26,7 @@ const HEADS: Readonly<Record<string, readonly [title: string, about: string]>> =
   "log-fields": ["Log fields", "Fields of log lines, next to `time`, `level` and `msg`."],
 };
 
-/** Writes the files that differ from what is on disk. Choice: files of former topics stay. */
+/** Writes the files whose text differs from the disk. Choice: files of former topics stay. */
 export function writeReference(
   out: string,
   topics: ReadonlyMap<string, readonly Page[]>,
@@ -66,7 +66,7 @@ function topicText(topic: string, pages: readonly Page[]): string {
 
 const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("<", "\\<").replaceAll("\n", " ");
 
-/** Topics whose facts are short: a row a page. */
+/** Topics with short facts: a table with one row per page. */
 function tableOf(pages: readonly Page[]): string[] {
   const labels = [...new Set(pages.flatMap(({ facts }) => facts.map(([label]) => label)))];
   const rows = pages.map(({ name, summary, facts }) => {
@@ -81,7 +81,7 @@ function tableOf(pages: readonly Page[]): string[] {
   return [line(["Name", "Meaning", ...labels]), `|${"---|".repeat(labels.length + 2)}`, ...rows.map(line)];
 }
 
-/** Topics with schemas: a heading a page. */
+/** Topics with schemas: one heading per page. */
 function sectionOf({ name, summary, facts }: Page): string[] {
   return [`## ${name}`, "", summary, "", "```text", ...facts.flatMap(factLines), "```", ""];
 }

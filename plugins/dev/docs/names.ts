@@ -3,7 +3,7 @@ import type { Page } from "./page.ts";
 
 interface Variable {
   readonly summary: string;
-  /** What holds while the variable is unset or blank. */
+  /** The behaviour while the variable is unset or blank. */
   readonly byDefault: string;
 }
 
@@ -69,7 +69,7 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
   },
 };
 
-/** What the fields of a log line hold, next to `time`, `level` and `msg`. */
+/** The meaning of the fields of a log line, in addition to `time`, `level` and `msg`. */
 export const LOG_FIELDS: Readonly<Record<string, string>> = {
   about: "Configuration key or file that the line is about.",
   account: "Id of a channel account.",

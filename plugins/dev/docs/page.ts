@@ -1,20 +1,20 @@
-/** One entry of the reference, and how it is printed. Pure. */
+/** One entry of the reference, and the lines that print the entry. Pure. */
 import type { TSchema } from "@svc/sdk";
 
 /** One entry: a method, an event, a configuration key. */
 export interface Page {
   readonly name: string;
   readonly summary: string;
-  /** A label with a text, a list of texts or a schema. */
+  /** Each fact: a label, and a text, a list of texts or a schema. */
   readonly facts: readonly (readonly [label: string, value: string | readonly string[] | TSchema])[];
 }
 
-/** Lines for a terminal and for a code block. */
+/** The lines of an entry, for a terminal and for a code block. */
 export function pageLines({ name, summary, facts }: Page): string[] {
   return [`${name}: ${summary}`, ...facts.flatMap(factLines)];
 }
 
-/** One line, or a label and indented lines. */
+/** The lines of a fact: one line, or a label and indented lines. */
 export function factLines([label, value]: Page["facts"][number]): string[] {
   if (typeof value === "string") return [`${label}: ${value}`];
   const lines = isList(value) ? value.map((text) => `  ${text}`) : schemaLines(value, "  ");

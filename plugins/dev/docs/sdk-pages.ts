@@ -1,4 +1,4 @@
-/** What the SDK declares: methods, events, services, extension points, hooks and error codes. */
+/** Pages about the declarations of the SDK: methods, events, services, extension points, hooks and error codes. */
 import { HOOK_DEADLINE_MS, HOOKS } from "@svc/sdk";
 import { DETAIL_CODES, ERRORS } from "@svc/sdk/errors";
 import type { Page } from "./page.ts";
@@ -34,7 +34,7 @@ export const DOMAINS = [
 
 type Declared = Readonly<Record<string, unknown>>;
 
-/** A value that an entry point exports, with the import that has it. */
+/** A value that an entry point exports, and the names to import it by. */
 interface Export {
   readonly from: string;
   readonly as: string;
@@ -66,7 +66,7 @@ export const servicePages = async (): Promise<Page[]> =>
 export const extensionPages = async (): Promise<Page[]> =>
   (await exportsOfDomains()).flatMap((found) => tokenOf("extension-point", found));
 
-/** A contract is an object of methods. */
+/** Whether the value is a contract: an object of methods. */
 function methodsOf({ from, as, value: contract }: Export): Page[] {
   return Object.values(contract).flatMap((method) => {
     if (!isRecord(method)) return [];
@@ -104,7 +104,7 @@ function tokenOf(wanted: "service" | "extension-point", { from, as, value }: Exp
   return [{ name: id, summary, facts }];
 }
 
-/** Hooks by the keys of `gateway.hooks`, each with its three facts. */
+/** Pages of hooks, named by the keys of `gateway.hooks`. */
 export function hookPages(): Page[] {
   return Object.values(HOOKS).map(({ name, kind, keyed, owner, when, returns, throws, ...rest }) => {
     const deadline = "deadlineMs" in rest && rest.deadlineMs !== undefined ? rest.deadlineMs : HOOK_DEADLINE_MS[kind];
@@ -119,7 +119,7 @@ export function hookPages(): Page[] {
   });
 }
 
-/** `error.code` and `error.details.code`. */
+/** Pages of the values of `error.code` and `error.details.code`. */
 export function errorPages(): Page[] {
   const codes = Object.entries(ERRORS).map(([name, { http, retry, meaning }]) => ({
     name,

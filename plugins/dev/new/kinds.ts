@@ -5,7 +5,7 @@ export type Kind = (typeof KINDS)[number];
 
 /** Values for the placeholders in templates. */
 export interface Names {
-  /** As given: `word-count`. */
+  /** The name as typed, e.g. `word-count`. */
   readonly name: string;
 }
 
@@ -13,11 +13,11 @@ interface Facts {
   readonly description: string;
   /** The package depends on `@svc/kit`. */
   readonly usesKit?: boolean;
-  /** Absent: not a plugin, but a file of the transforms directory. */
+  /** Absent: the package is no plugin; its file goes to the transforms directory. */
   readonly svc?: (names: Names) => Readonly<Record<string, unknown>>;
 }
 
-/** Plugins that only use what can cross to another thread. */
+/** For plugins that can run in another thread or process. */
 const ANYWHERE = { supports: ["host", "worker", "process"], default: "worker" };
 
 export const FACTS: Readonly<Record<Kind, Facts>> = {
@@ -50,7 +50,7 @@ export const FACTS: Readonly<Record<Kind, Facts>> = {
   transform: { description: "A webhook transform for the svc gateway." },
 };
 
-/** Fills the names into a template or the path of one. */
+/** Replaces the placeholders in a template, or in the path of a template. */
 export function named(text: string, { name }: Names): string {
   return text
     .replaceAll("sample-name", name)

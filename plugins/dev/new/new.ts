@@ -39,7 +39,7 @@ export function newPlugin(name: string, flags: NewFlags, output: CommandContext)
   return 0;
 }
 
-/** The templates of a kind with the name filled in. */
+/** The files of a new package: the templates of its kind, with the placeholders replaced. */
 function filesOf(kind: Kind, name: string): Record<string, string> {
   const from = join(TEMPLATES, kind);
   const entries = readdirSync(from, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -52,7 +52,8 @@ function filesOf(kind: Kind, name: string): Record<string, string> {
 }
 
 /**
- * Writes all files or none: writes to a draft directory next to the target and moves it.
+ * Writes all files or none: writes to a draft directory next to the target, and moves the draft directory to the
+ * target.
  * @throws Error of the file system
  */
 export function writeWhole(directory: string, files: Readonly<Record<string, string>>): void {

@@ -5,7 +5,7 @@ import { dirname, join, relative } from "node:path";
 import { API_VERSION } from "@svc/sdk";
 import { FACTS, type Kind } from "./kinds.ts";
 
-/** Versions of the packages a new package is developed with. */
+/** Versions of the packages that a new package uses for its development. */
 export interface Release {
   readonly sdk: string;
   /** Released together with the host. */
@@ -28,7 +28,7 @@ export function releaseOf(directory: string): Release {
   const jiti = read(host).dependencies?.["jiti"] ?? "*";
   const isCheckout = existsSync(join(host, "../package.json")) && "workspaces" in read(join(host, ".."));
   const wanted = (place: string) => (isCheckout ? `file:${relative(directory, place)}` : read(place).version);
-  const { version: kit } = read(host); // released together
+  const { version: kit } = read(host); // `@svc/kit` and the host are released with the same version
   return {
     sdk: wanted(placeOf("@svc/sdk")),
     kit: isCheckout ? wanted(join(placeOf("@svc/sdk"), "kit")) : kit,
@@ -95,7 +95,7 @@ export function packageFiles(
   };
 }
 
-/** As strict as the gateway's own configuration. */
+/** The compiler options, as strict as those of the gateway. */
 const TSCONFIG = {
   compilerOptions: {
     target: "ES2023",

@@ -1,4 +1,6 @@
-/** Makes the runtime read a plugin's files again, in any format. For development only: memory is never freed. */
+/**
+ * Makes the runtime read a plugin's files again, in any format. For development only: the old modules stay in memory.
+ */
 import { createRequire, register } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { FreshModules } from "./module-hooks.ts";

@@ -1,6 +1,6 @@
 /**
- * Runs in the thread of the module loader: gives each file of a plugin a new name per generation, because the runtime
- * never forgets a module. TypeScript does not pass through here; it is read again anyway.
+ * Runs in the thread of the module loader: gives each file of a plugin a new URL for each reload (`?generation=<n>`),
+ * because the runtime never forgets a module. TypeScript files do not pass through here; each import reads them again.
  */
 import type { ResolveHook } from "node:module";
 
@@ -8,7 +8,7 @@ import type { ResolveHook } from "node:module";
 export interface FreshModules {
   /** URL of the directory, ending in a slash. */
   readonly root: string;
-  /** One number: the generation being imported. */
+  /** Contains one number, which increases with each reload. */
   readonly generation: SharedArrayBuffer;
 }
 

@@ -4,11 +4,11 @@ import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isInside } from "@svc/sdk/files";
 
-/** An error in the form its author needs. */
+/** An error in the form that the author of the plugin needs. */
 export interface Mishap {
   /** First line of the error message. */
   readonly message: string;
-  /** `file:line:column`, relative to the working directory if below it; absent: the error comes from elsewhere. */
+  /** `file:line:column`, relative to the working directory if the file is below it; absent: no file of the plugin. */
   readonly at?: string;
 }
 
@@ -34,7 +34,10 @@ function placeIn(text: string, root: string): string | undefined {
   return undefined;
 }
 
-/** A failed import names the importing file; the line is found by searching for the imported name. */
+/**
+ * The position of a failed import. The error names only the importing file, so the line is searched by the imported
+ * name.
+ */
 function missingAt(error: Error, root: string): string | undefined {
   const { code, requireStack } = error as { code?: unknown; requireStack?: readonly string[] };
   if (code !== "MODULE_NOT_FOUND" && code !== "ERR_MODULE_NOT_FOUND") return undefined;
@@ -49,7 +52,7 @@ function missingAt(error: Error, root: string): string | undefined {
   return `${shown(file)}:${before.length}:${(before.at(-1) ?? "").length + 1}`;
 }
 
-/** Whether a file belongs to the plugin itself and not to an installed package. */
+/** Whether a file belongs to the plugin itself, not to an installed package. */
 export function isOwn(file: string, root: string): boolean {
   return isInside(root, file) && !file.includes(`${sep}node_modules${sep}`);
 }

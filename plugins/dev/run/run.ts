@@ -18,8 +18,12 @@ import { watchSources } from "./watch.ts";
 /** @param place directory of a package, or a file @returns the exit code */
 export async function runDev(place: string, flags: RunFlags, output: CommandContext): Promise<number> {
   const path = resolve(place);
-  if (!existsSync(path)) return refuse(`there is nothing at ${path}\nNext: svc plugins new <name>`, output);
-  const env = process.env; // only affects this process, in which the gateway runs
+  if (!existsSync(path))
+    return refuse(
+      `there is no file or directory at ${path}\nNext: check the path, or create a plugin: svc plugins new <name>`,
+      output,
+    );
+  const env = process.env; // changes affect only this process, in which the gateway runs
   if (!env["SVC_STATE_DIR"] && !env["SVC_CONFIG_PATH"]) env["SVC_STATE_DIR"] = ownState(resolvePaths().stateDir, path);
   const port = flags.port ?? (env["SVC_GATEWAY_PORT"] ? undefined : "0");
   const plugin = createDeveloped(path, { paths: resolvePaths(), forget: watchModules });
@@ -70,7 +74,7 @@ function tellStart(plugin: Developed, output: CommandContext): void {
   output.print(mishap ? `\n${lines(mishap).join("\n")}\n  the next save of a file retries it${watching}` : watching);
 }
 
-/** Contains everything needed in another terminal. */
+/** The command line that calls the plugin from another terminal. */
 function callLine({ source }: Developed): string {
   const found = source();
   const [namespace] = ("load" in found && found.manifest?.namespaces) || [];
@@ -98,5 +102,5 @@ function lines({ message, at }: Mishap): string[] {
 
 function whatServes({ state, generation, rolledBack }: ReloadReport): string {
   if (state !== "active") return "no version is running";
-  return rolledBack ? "the previous version was started again" : `generation ${generation} keeps serving`;
+  return rolledBack ? "the previous version was started again" : `the previous version (${generation}) keeps running`;
 }

@@ -1,4 +1,6 @@
-/** The plugin run by `svc dev`: located and read again on each access, from its TypeScript source if available. */
+/**
+ * The plugin that `svc dev` runs. Each access locates and reads the plugin again, from TypeScript source if available.
+ */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
@@ -17,13 +19,13 @@ export interface Developed {
   readonly root: string;
   /** The package in its current state. */
   source(): PluginSource | MissingPlugin;
-  /** The last error of its code since the previous call; reports contain only the message. */
+  /** The last error of the plugin's code since the previous call; reports contain only the message of an error. */
   takeError(): unknown;
 }
 
 export interface DevelopedOptions {
   readonly paths: Parameters<typeof createPluginFinder>[0];
-  /** Makes the runtime forget its modules before each import. */
+  /** Makes the runtime forget the modules of the plugin before each import. */
   readonly forget: (root: string) => () => void;
 }
 
@@ -69,7 +71,7 @@ export function sourceEntry({ entry, directory }: Manifest): string {
   return name !== undefined && existsSync(join(directory, source)) ? source : entry;
 }
 
-/** The same plugin; errors of its `setup` and starts are passed to `remember`. */
+/** The plugin, wrapped so that errors of its `setup` and of its starts are passed to `remember`. */
 function remembering(plugin: Plugin, remember: (error: unknown) => void): Plugin {
   const watched = async <T>(work: () => T | Promise<T>): Promise<T> => {
     try {

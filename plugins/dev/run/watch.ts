@@ -1,18 +1,19 @@
 /**
  * Reports when files of a plugin are saved.
  *
- * `watchPlaces` of the SDK does not fit: it waits too long after a save and relies on events of the operating system.
+ * Does not use `watchPlaces` of the SDK, which waits too long after a save and relies on events of the operating
+ * system.
  */
 import { stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 
 /**
- * Milliseconds of quiet after the last event, because editors may write in steps. Choice: the whole budget is half a
- * second.
+ * Milliseconds without an event before a reload, because editors may write in steps. Choice: a save takes effect within
+ * half a second, including this wait.
  */
 const QUIET_MS = 30;
 
-/** Milliseconds in which the watcher misses a second change of a file; checked afterwards. */
+/** Milliseconds in which the watcher misses a second change of a file; afterwards all files are checked. */
 const BLIND_MS = 60;
 
 /**
@@ -91,7 +92,7 @@ export async function watchSources({
   };
 }
 
-/** Changes when a file is saved, added or removed. */
+/** A text that changes when a file is saved, added or removed. */
 async function fingerprint(watched: Readonly<Record<string, readonly string[]>>): Promise<string> {
   const paths = Object.entries(watched).flatMap(([directory, names]) => names.map((name) => join(directory, name)));
   const facts = await Promise.all(

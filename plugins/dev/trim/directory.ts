@@ -1,4 +1,4 @@
-/** Creates a directory completely, or leaves nothing behind. */
+/** Creates a directory and fills it; a failure leaves nothing behind. */
 import { rmSync } from "node:fs";
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,16 +9,16 @@ export class OccupiedDirectory extends Error {
   override readonly name = "OccupiedDirectory";
 }
 
-/** Fills the new directory. */
+/** Writes files to the new directory. */
 export interface NewDirectory {
-  /** Copies files of `from` to a directory in the new one, unchanged, including their mode. */
+  /** Copies files from the directory `from` to `to`, a path below the new directory. The files keep their mode. */
   copy(from: string, files: readonly PackageFile[], to: string): Promise<void>;
   write(name: string, text: string): Promise<void>;
 }
 
 /** @throws OccupiedDirectory */
 export async function refuseOccupied(path: string): Promise<void> {
-  const present = await readdir(path).catch(() => []); // missing, or not a directory: creating it reports that
+  const present = await readdir(path).catch(() => []); // may be missing; if the path is a file, `mkdir` fails
   if (present.length === 0) return;
   throw new OccupiedDirectory(`${path} is not empty\nNext: name a directory that does not exist yet`);
 }

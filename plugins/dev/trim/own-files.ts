@@ -82,12 +82,12 @@ function readme({ plugins, size, full, engines, platform }: Contents): string {
   if (full) sizes.push(`| with every plugin of the bundle | ${full.packages} | ${megabytes(full.bytes)} |`);
   return `# A trimmed gateway
 
-Runs with Node ${engines} and nothing else; \`node_modules\` is complete, nothing has to be installed.
+This gateway needs only Node ${engines}: \`node_modules\` is complete, so nothing has to be installed.
 
     node svc.js gateway run
 
 \`node svc.js\` is the command \`svc\` with the configuration \`svc.json\` and the state directory \`state\` in this directory;
-\`SVC_CONFIG_PATH\` and \`SVC_STATE_DIR\` select others.
+\`SVC_CONFIG_PATH\` and \`SVC_STATE_DIR\` select other paths.
 
 | plugin | package | version |
 | --- | --- | --- |

@@ -66,13 +66,15 @@ async function publishedFiles(packages: readonly InstalledPackage[]): Promise<Fi
     reports = JSON.parse(stdout) as readonly PackReport[];
   } catch (error) {
     const why = error instanceof Error ? error.message.split("\n").slice(0, 3).join(" ") : String(error);
-    throw new PackageProblem(`npm cannot list the files of the packages: ${why}`, "npm --version", { cause: error });
+    throw new PackageProblem(`npm cannot list the files of the packages: ${why}`, "check npm: npm --version", {
+      cause: error,
+    });
   }
   return new Map(
     packages.map((one, index) => {
       const report = reports[index];
       if (report?.name !== one.name)
-        throw new PackageProblem(`npm returned no result for the package ${one.name}`, "npm --version");
+        throw new PackageProblem(`npm returned no result for the package ${one.name}`, "check npm: npm --version");
       return [one, report.files.map(({ path, size }) => ({ path, bytes: size }))];
     }),
   );

@@ -1,4 +1,6 @@
-/** Resolves the dependencies of packages like Node: from each package upwards. Only reads package.json files. */
+/**
+ * Resolves the dependencies of packages like Node: searches from each package upwards. Reads only package.json files.
+ */
 import { messageOf } from "@svc/sdk/errors";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
@@ -9,7 +11,7 @@ export interface InstalledPackage {
   readonly directory: string;
   readonly name: string;
   readonly version: string;
-  /** By import name. Filled while the tree is read, because packages may need each other. */
+  /** The dependencies by import name. Filled while the tree is read, because packages may need each other. */
   readonly dependencies: Map<string, InstalledPackage>;
 }
 
@@ -36,12 +38,12 @@ interface PackageJson {
 export interface TreeOptions {
   /** Include installed optional packages for other systems. */
   readonly allPlatforms: boolean;
-  /** Plugin API to use for a package that has none of its own. */
+  /** The plugin API for a package without its own copy of the plugin API. */
   readonly fallback: { readonly name: string; readonly directory: string };
 }
 
 /**
- * Reads packages and all their dependencies, each real directory once.
+ * Reads packages and all dependencies of these packages, each real directory once.
  * @throws PackageProblem naming the missing package and its dependent
  */
 export function createPackageReader({ allPlatforms, fallback }: TreeOptions): (directory: string) => InstalledPackage {
@@ -53,7 +55,11 @@ export function createPackageReader({ allPlatforms, fallback }: TreeOptions): (d
     if (seen) return seen;
     const json = packageJson(directory);
     const { name, version } = json;
-    if (!name || !version) throw new PackageProblem(`${directory}/package.json has no name or no version`, "add both");
+    if (!name || !version)
+      throw new PackageProblem(
+        `${directory}/package.json has no name or no version`,
+        "add name and version to the file",
+      );
     const found: InstalledPackage = { directory, name, version, dependencies: new Map() };
     known.set(directory, found);
     for (const wanted of wantedBy(json)) {
@@ -82,11 +88,13 @@ function packageJson(directory: string): PackageJson {
     return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as PackageJson;
   } catch (error) {
     const why = messageOf(error);
-    throw new PackageProblem(`${directory}/package.json cannot be read: ${why}`, "correct it", { cause: error });
+    throw new PackageProblem(`${directory}/package.json cannot be read: ${why}`, "correct the file", { cause: error });
   }
 }
 
-/** Required and optional packages. Optional peers are left to those who install them. */
+/**
+ * Required and optional packages. Optional peers are not included: whoever needs an optional peer installs the peer.
+ */
 function wantedBy(json: PackageJson): { readonly name: string; readonly optional: boolean }[] {
   const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = json;
   const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);

@@ -9,8 +9,8 @@ export interface Placed {
 
 /**
  * Places a package at the top level if its name is free, otherwise below the package that needs it. All direct
- * dependencies of a package are placed before those of the packages below, so an earlier placement never changes its
- * meaning.
+ * dependencies of a package are placed before the dependencies of the packages below. So a later placement never
+ * changes what an earlier import resolves to.
  * @param roots by name; always placed at the top level
  * @throws PackageProblem for packages that need each other in several versions, which only links could express
  */
@@ -42,9 +42,9 @@ export function placePackages(roots: ReadonlyMap<string, InstalledPackage>): Pla
 }
 
 interface Place extends Placed {
-  /** Packages in whose `node_modules` it is nested, nearest first. */
+  /** Packages in whose `node_modules` the package is nested, nearest first. */
   readonly above: readonly string[];
-  /** The packages there, outermost first. */
+  /** The chain of packages that need each other, outermost first. */
   readonly within: readonly InstalledPackage[];
 }
 

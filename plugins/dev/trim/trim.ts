@@ -38,7 +38,7 @@ function wantedBy({ profile, plugins, withRequirements = false }: TrimFlags): Wa
   return { profile, names, withRequirements };
 }
 
-/** The typed command line, for the next step. */
+/** The command line as the user typed it, for the text after `Next:`. */
 function commandLine({ out, profile, plugins }: TrimFlags): string {
   const options = [...(profile ? ["--profile", profile] : []), ...(plugins ? ["--plugins", plugins] : [])];
   return ["svc trim --out", out, ...options].join(" ");

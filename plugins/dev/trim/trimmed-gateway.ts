@@ -14,7 +14,7 @@ interface Plan {
   readonly foundation: readonly InstalledPackage[];
   readonly plugins: readonly ChosenPlugin[];
   readonly placed: readonly Placed[];
-  /** The same with every plugin of the bundle; absent if the bundle is missing or incomplete. */
+  /** The size with every plugin of the bundle; absent if the bundle is missing or incomplete. */
   readonly everything: readonly Placed[] | undefined;
   readonly engines: string;
   readonly allPlatforms: boolean;
@@ -47,7 +47,9 @@ export function planTrimmed(
   return { foundation, plugins: chosen, placed: placePackages(roots), everything, engines: engines.node, allPlatforms };
 }
 
-/** A failed size comparison alone is no reason to abort. */
+/**
+ * The size with every plugin of the bundle; `undefined` if the bundle cannot be read: that alone is no reason to abort.
+ */
 function unlessProblem<T>(work: () => T): T | undefined {
   try {
     return work();
@@ -60,7 +62,7 @@ function unlessProblem<T>(work: () => T): T | undefined {
 function fileProblem(id: string, origin: string): PackageProblem {
   return new PackageProblem(
     `plugin ${id} is the file ${origin}, which does not declare its dependencies`,
-    `put it into a directory with a package.json, or omit it with --plugins`,
+    `put the file into a directory with a package.json, or omit the plugin with --plugins`,
   );
 }
 
@@ -72,7 +74,7 @@ function byName(packages: readonly InstalledPackage[]): Map<string, InstalledPac
     if (other !== one)
       throw new PackageProblem(
         `${other.directory} and ${one.directory} are both named ${one.name}`,
-        "omit one of them",
+        "omit one of these packages",
       );
     found.set(one.name, one);
   }

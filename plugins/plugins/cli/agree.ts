@@ -9,7 +9,7 @@ export interface AgreeFlags {
   readonly agree?: string;
 }
 
-/** Without a terminal and without a flag, the answer is no. */
+/** Asks, or answers by the flags. Without a terminal and without a flag, the answer is no. */
 export function agreeBy({ yes, agree: word }: AgreeFlags, output: Pick<CommandContext, "json" | "note">): Agreeing {
   const agree: Agreeing["agree"] = async (request) => {
     if (yes) {

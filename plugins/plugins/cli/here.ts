@@ -1,4 +1,4 @@
-/** The gateway of this state directory, if one is running: it applies the changes that commands make on disk. */
+/** The running gateway of this state directory, if any. The gateway applies the changes that commands make on disk. */
 import { lastStarted, Unreachable } from "@svc/cli";
 import { resolvePaths } from "@svc/host/state";
 import type { CommandContext } from "@svc/sdk/cli";
@@ -10,10 +10,10 @@ import type { RunningGateway } from "../install/switch.ts";
 /** Milliseconds to wait for a connection. */
 const PATIENCE = 2_000;
 
-/** Milliseconds. Applying changes waits for calls in progress and for plugins to stop and start. */
+/** Milliseconds to wait for the gateway to apply changes: calls in progress end first, and plugins stop and start. */
 const FOLLOW_TIMEOUT = 120_000;
 
-/** A gateway that may be running; `wasTold`: it was reached and applied the changes. */
+/** A gateway that may be running; `wasTold`: the command reached the gateway, which applied the changes. */
 export interface GatewayHere extends RunningGateway {
   readonly wasTold: boolean;
 }
@@ -24,12 +24,12 @@ export function gatewayHere(context: CommandContext): GatewayHere {
   let noted = false;
 
   async function ask<T>(question: (client: GatewayClient) => Promise<T>): Promise<T | undefined> {
-    if (lastStarted(resolvePaths().startupReport).url === undefined) return undefined; // none was ever started here
+    if (lastStarted(resolvePaths().startupReport).url === undefined) return undefined; // never started
     let client: GatewayClient;
     try {
       client = await context.connect({ timeoutMs: PATIENCE });
     } catch (error) {
-      // A gateway that rejects the key of this state directory belongs to another one.
+      // A gateway that rejects the key of this state directory belongs to another state directory.
       if (!(error instanceof Unreachable) && !noted) note(error);
       return undefined;
     }

@@ -105,7 +105,7 @@ function declared(declares: Inspection["declares"]): Entry[] {
   return Object.entries(declares).map(([kind, declarations]) => [kind, declarations.map(declarationText)]);
 }
 
-/** Its name, and the facts that the name does not include. */
+/** The name of the declaration, and the facts that the name does not include. */
 function declarationText({ name, ...facts }: Inspection["declares"][string][number]): string {
   const texts = Object.entries(facts).flatMap(([fact, value]) => {
     if (value === false || (typeof value === "string" && name.includes(value))) return [];

@@ -81,7 +81,7 @@ interface Needed {
   readonly agree?: unknown;
 }
 
-/** The first call shows the requested permissions, the second one agrees to them. */
+/** The first call shows the requested permissions, the second call agrees to them. */
 async function byGateway(
   context: CommandContext,
   call: (client: GatewayClient, agree: string | undefined) => Promise<PluginInstallation>,

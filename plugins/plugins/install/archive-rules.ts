@@ -3,25 +3,30 @@ import { visible } from "@svc/sdk/cli";
 
 /** Limits of an archive. Generous for a package of code; a larger archive is a mistake or an attack. */
 export const ARCHIVE_LIMITS = {
-  /** Bytes of the file. The npm registry accepts at most a few hundred MB; plugins have some hundred KB. */
+  /** Maximum bytes of the archive file. The npm registry accepts a few hundred MB; a plugin has a few hundred KB. */
   packedBytes: 128 * 1_024 * 1_024,
-  /** Total unpacked bytes: limits disk space and the later hashing of the tree. */
+  /** Maximum unpacked bytes of all files: limits disk space and the time for hashing the files later. */
   unpackedBytes: 512 * 1_024 * 1_024,
-  /** Ratio of unpacked to packed bytes. Code compresses by a factor of 3 to 20; a bomb by a thousand. */
+  /**
+   * Maximum ratio of unpacked to packed bytes. Code compresses by a factor of 3 to 20, a decompression bomb by 1,000.
+   */
   ratio: 100,
   /** Unpacked bytes up to which the ratio is ignored: small files of repeated text compress well. */
   ratioFrom: 16 * 1_024 * 1_024,
-  /** Characters of extended headers, which the entry limit does not cover. */
+  /** Maximum characters of extended tar headers, which do not count as entries. */
   metadataChars: 4 * 1_024 * 1_024,
-  /** Files and directories, including those implied by paths: each costs an inode and a check at every start. */
+  /**
+   * Maximum files and directories, including directories that only paths name: each needs an inode and a check per
+   * start.
+   */
   entries: 20_000,
-  /** Bytes of one name: the limit of file systems. */
+  /** Maximum bytes of one file name: the limit of file systems. */
   nameBytes: 255,
-  /** Bytes of a path, so that it fits below any state directory. */
+  /** Maximum bytes of a path: state directory and path together must stay within the path limit of the system. */
   pathBytes: 512,
 } as const;
 
-/** The checked facts of an entry. */
+/** The properties of an entry that are checked. */
 export interface ArchiveEntry {
   readonly path: string;
   /** Type name used by the tar library. */
@@ -31,7 +36,7 @@ export interface ArchiveEntry {
 /** Top directory of every npm package. */
 const ROOT = "package";
 
-/** Device names on some systems, with any extension. */
+/** Names that Windows reserves for devices, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
 /**
@@ -63,18 +68,23 @@ export function createEntryCheck(): (entry: ArchiveEntry) => string | undefined 
 /** Why a name is not allowed, or `undefined`. */
 function nameProblem(path: string): string | undefined {
   if (path.startsWith("/") || /^[a-z]:/i.test(path)) return "is an absolute path";
-  if (ODD.test(path)) return "contains a character that is not allowed in file names";
+  const [odd] = ODD.exec(path) ?? [];
+  if (odd !== undefined) return `contains the character ${codePoint(odd)}, which is not allowed in file names`;
   if (Buffer.byteLength(path) > ARCHIVE_LIMITS.pathBytes) return `is longer than ${ARCHIVE_LIMITS.pathBytes} bytes`;
   const parts = path.replace(/\/$/, "").split("/");
   if (parts.includes("..")) return "leads out of the archive";
-  if (parts.some((part) => part === "" || part === ".")) return "is not written as a plain path";
+  if (parts.some((part) => part === "" || part === ".")) return "is not written as a plain path: remove `//` and `/./`";
   if (parts[0] !== ROOT) return `is not in ${ROOT}/, the directory of all package files`;
-  if (parts.some((part) => /[. ]$/.test(part))) return "ends with a dot or a space, which some systems drop";
-  if (parts.some((part) => DEVICE.test(part))) return "contains a device name";
+  if (parts.some((part) => /[. ]$/.test(part))) return "contains a name that ends with a dot or a space";
+  if (parts.some((part) => DEVICE.test(part))) return "contains a device name, which Windows reserves";
   if (parts.some((part) => Buffer.byteLength(part) > ARCHIVE_LIMITS.nameBytes))
     return `contains a name of more than ${ARCHIVE_LIMITS.nameBytes} bytes`;
   return undefined;
 }
+
+/** E.g. `U+003A`. */
+const codePoint = (character: string) =>
+  `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
 interface Seen {
   readonly path: string;
@@ -82,14 +92,16 @@ interface Seen {
 }
 
 /**
- * Two entries that some file system would treat as one, or a file where another entry needs a directory. Walks up only
- * to the first known directory: checking every directory of every path would cost the square of its depth.
+ * Finds two entries with the same path on some file system, or a file where another entry needs a directory. Stops at
+ * the first known directory above the entry: checking every directory of every path takes quadratic time in the path's
+ * depth.
  */
 function collision(seen: Map<string, Seen>, path: string, isFile: boolean): string | undefined {
   const key = path.normalize("NFKC").toLowerCase();
   const other = seen.get(key);
   if (other) {
     if (other.path === path && !other.isFile && !isFile) return undefined;
+    if (other.isFile !== isFile) return `"${visible(path)}" would be a file and also a directory`;
     return `"${visible(path)}" and "${visible(other.path)}" would be the same file`;
   }
   const slash = path.lastIndexOf("/");

@@ -45,7 +45,7 @@ export interface Candidate {
   readonly manifest: Manifest;
   /** Without the fields that the switch sets. */
   readonly version: Omit<InstalledVersion, "directory" | "generation" | "installedAt">;
-  /** The generation, still in the staging directory; for a link, the linked directory. */
+  /** The directory of the version, still in the staging directory; for a link, the linked directory. */
   readonly directory: string;
 }
 
@@ -89,14 +89,20 @@ export async function makeCandidate(
   return { manifest, directory, version: { ...facts, agreed: [...items] } };
 }
 
-/** Also checks again that its id is free. @throws InstallFailure at `fetch` or `manifest` */
+/**
+ * Checks the waiting package, and again that the id of the plugin is free.
+ * @throws InstallFailure at `fetch` or `manifest`
+ */
 function mustBeUnchanged({ name, tree }: Fetched, now: string, manifest: Manifest, { admit }: CandidateOptions): void {
   if (tree !== now)
-    throw new InstallFailure("fetch", "the fetched package was changed meanwhile", "try again, without --agree");
+    throw new InstallFailure("fetch", "the fetched package was changed meanwhile", "install again, without --agree");
   admit(name, manifest);
 }
 
-/** Fetches the package and its dependencies into `generation` in the staging directory. @throws InstallFailure */
+/**
+ * Fetches the package and its dependencies into the directory `generation` of the staging directory.
+ * @throws InstallFailure
+ */
 async function fetchGeneration(
   text: string,
   staging: string,
@@ -131,7 +137,7 @@ async function fetchGeneration(
   return { source: spec.source, name, integrity: archive.integrity };
 }
 
-/** A directory under development, used in place: not copied, not sealed. */
+/** Prepares a linked directory, which is used in place: not copied, not sealed. */
 export async function makeLink(path: string, staging: string, options: CandidateOptions): Promise<Candidate> {
   options.progress("fetch", path);
   const directory = linkedDirectory(path, options.home);

@@ -1,7 +1,7 @@
 /**
- * Describes what a plugin does inside the gateway to the person who is asked to agree, according to its package; its
- * code has not run yet. Choice: shown once, on install. Not part of the agreement, because an update may add a method
- * without asking again.
+ * Tells the person who is asked to agree what a plugin does inside the gateway, according to the package; the code has
+ * not run yet. Choice: the lines are shown once, on install. They are not part of the agreement, because an update may
+ * add a method without asking again.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -53,7 +53,7 @@ async function readDeclared({
   }
 }
 
-/** Other namespaces are part of the agreement and listed there. */
+/** Methods of other namespaces are omitted here: the agreement lists those namespaces. */
 function namespaceLines({ id, namespaces = [] }: Pick<Manifest, "id" | "namespaces">): string[] {
   return namespaces.includes(id) ? [`serves methods below ${visible(id)}.`] : [];
 }

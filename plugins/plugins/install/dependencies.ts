@@ -1,4 +1,4 @@
-/** A generation: a separate project with the package, its dependencies and the host's plugin API. */
+/** Creates a generation: a directory with one version of the package, its dependencies and the host's plugin API. */
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generationTree, linkSdk, SDK_LINK, sdkDirectory, type TreeEntry } from "@svc/host/local";
@@ -9,14 +9,14 @@ import type { Npm } from "./npm.ts";
 const ARCHIVE = "package.tgz";
 
 /**
- * Placeholder for the plugin API while npm runs, so that npm neither looks it up in the registry nor installs a second
- * copy.
+ * Placeholder for the plugin API while npm runs, so that npm neither looks up the plugin API in the registry nor
+ * installs a second copy.
  */
 const STAND_IN = ".plugin-api";
 
 /**
- * Choice: `--legacy-peer-deps` in addition to `--omit=peer`, because npm looks up even omitted peers and fails if one
- * is in no registry. Packages need no programs by name, so no bin links are created.
+ * Choice: `--legacy-peer-deps` in addition to `--omit=peer`, because npm looks up even omitted peers and fails if a
+ * peer is in no registry. Packages need no programs by name, so no bin links are created.
  */
 const INSTALL = [
   "install",

@@ -105,7 +105,7 @@ function planFindings({ planned: { missing, disabled, configured }, ids }: Docto
   return [...lost, ...off, ...unknown];
 }
 
-/** Splits a message into the problem and its next step, if it names one. */
+/** Splits a message into the problem and the next step, if the message has a next step. */
 function parted(text: string): [what: string, next?: string] {
   const [what = "", ...next] = text.split(/\nNext: |[;,] next: /);
   return next.length === 0 ? [what] : [what, next.join(" ")];

@@ -1,10 +1,10 @@
-/** Side effects of an install, replaceable in tests to make any of them fail or end the process. */
+/** Side effects of an install. Tests replace them, so that any of them fails or ends the process. */
 import { link, mkdir, open, rename, rm, unlink } from "node:fs/promises";
 import { runProgram } from "@svc/kit/exec";
 import type { FileCalls } from "@svc/sdk/files";
 import { type TrialOrder, trial } from "./trial.ts";
 
-/** File system calls that must happen completely or not at all. */
+/** File system calls of an install. */
 export interface InstallFiles extends FileCalls {
   readonly mkdir: typeof mkdir;
   readonly rm: typeof rm;

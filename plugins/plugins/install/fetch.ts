@@ -25,7 +25,7 @@ const NEXT = "correct its owner and permissions (chmod -R o-w), or install your 
 /** @param work an empty directory @throws InstallFailure at `fetch` */
 export async function fetchArchive(spec: InstallSpec, work: string, tools: FetchTools): Promise<FetchedArchive> {
   return step("fetch", "fix the problem, then try again", async () => {
-    // npm treats the nearest directory with a package.json as its project: this one, not one above.
+    // npm treats the nearest directory with a package.json as its project: the work directory, and no directory above.
     await writeFile(join(work, "package.json"), '{ "private": true }\n');
     const out = join(work, "out");
     await mkdir(out);
@@ -58,7 +58,10 @@ async function pack(spec: InstallSpec, work: string, out: string, tools: FetchTo
   }
 }
 
-/** Checks the file or directory and all directories above it: anyone who can change those can change what is read. */
+/**
+ * Checks the owner and mode of the path and of all directories above it: whoever can write there can change the
+ * package.
+ */
 async function mustBeOwn(path: string, around: readonly string[]): Promise<void> {
   const user = process.getuid?.();
   if (user === undefined) return;
@@ -86,8 +89,8 @@ async function mustBeFit(directory: string): Promise<void> {
 const GIT_TIMEOUT = 5 * 60_000;
 
 /**
- * Creates a checkout without hooks, links or filters of the repository. git itself rejects a repository of another
- * user.
+ * Creates a checkout without hooks, links or filters of the repository. git itself rejects a repository that belongs to
+ * another user.
  */
 async function checkOut(path: string, ref: string | undefined, to: string, { run }: FetchTools): Promise<void> {
   const quiet = { GIT_TERMINAL_PROMPT: "0", GIT_LFS_SKIP_SMUDGE: "1" };

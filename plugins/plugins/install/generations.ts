@@ -1,4 +1,4 @@
-/** The directories below the extensions directory: used ones, leftovers, and the next number. */
+/** The directories of installed versions (`gen-<n>`): used directories, leftovers, and the next number. */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { generationName, type Installed, type InstalledPlugin } from "@svc/host/local";
@@ -31,7 +31,10 @@ export function nextGeneration(extensions: string, id: string, current: Installe
   return Math.max(0, ...numbers, current?.generation ?? 0, current?.previous?.generation ?? 0) + 1;
 }
 
-/** Removes unused files. Only call it while holding the lock: files of a concurrent install look the same. */
+/**
+ * Removes unused files. Only call this function while holding the lock: files of a concurrent install look like
+ * leftovers.
+ */
 export async function removeLeftovers(extensions: string, installed: Installed, { rm }: InstallFiles): Promise<void> {
   for (const path of leftovers(extensions, installed))
     await rm(join(extensions, path), { recursive: true, force: true, maxRetries: 3 });

@@ -22,7 +22,7 @@ const TYPESCRIPT = /\.[cm]?ts$/;
 
 /**
  * Unresolvable imports in all files reachable from `files` by relative imports, one line each. Static imports of
- * TypeScript are left to the actual import, which drops type-only ones.
+ * TypeScript are not checked here: the actual import finds them, and drops type-only imports.
  * @param root real path of the package; files outside belong to its dependencies
  */
 export async function missingImports(root: string, files: readonly string[], resolve: ResolveName): Promise<string[]> {
@@ -104,12 +104,12 @@ function packageOf(name: string): string {
 }
 
 function adviceFor(name: string): string {
-  if (name === "@svc/sdk") return `npm install --no-save ${sdkDirectory()}`; // only for linked directories: others have it
-  if (packageOf(name) === "@svc/sdk") return "the plugin API of this gateway has no such part";
+  if (name === "@svc/sdk") return `npm install --no-save ${sdkDirectory()}`; // only a linked directory lacks the SDK
+  if (packageOf(name) === "@svc/sdk") return "the plugin API of this gateway has no module of this name";
   return `list ${packageOf(name)} under dependencies (peers and development dependencies are not installed)`;
 }
 
-/** Packages that the code must be able to do without. */
+/** Optional packages: the code must work without them. */
 function optionalPackages(root: string): ReadonlySet<string> {
   const { optionalDependencies = {}, peerDependenciesMeta = {} } = JSON.parse(
     readFileSync(join(root, "package.json"), "utf8"),

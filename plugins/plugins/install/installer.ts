@@ -45,7 +45,7 @@ export interface AgreementRequest {
   /** In plain language: all permissions, or after an earlier agreement only the new ones. */
   readonly summary: readonly string[];
   readonly isUpdate: boolean;
-  /** The word that agrees to exactly this. */
+  /** The word that agrees to exactly these permissions of exactly this package. */
   readonly agree: string;
 }
 
@@ -56,8 +56,8 @@ export type Agree = (request: AgreementRequest) => boolean | Promise<boolean>;
 export interface Agreeing {
   readonly agree: Agree;
   /**
-   * Word of an earlier refusal (`agree` in its details): the package fetched then is installed without fetching it
-   * again.
+   * Word of an earlier refusal (`agree` in the details of the refusal): the package that was fetched then is installed
+   * without fetching again.
    */
   readonly word?: string | undefined;
 }
@@ -162,7 +162,7 @@ export function createInstaller(options: InstallerOptions): Installer {
       return { id: made.manifest.id, changed: true, ...(await switchTo(made, held, ground)) };
     } catch (error) {
       const asked = error instanceof InstallFailure && !link ? error.details["agree"] : undefined;
-      if (typeof asked === "string") await keep(asked, staging, options.stateDir, effects).catch(() => undefined); // in that case it is fetched again
+      if (typeof asked === "string") await keep(asked, staging, options.stateDir, effects).catch(() => undefined); // the next install fetches again
       throw error;
     } finally {
       await files.rm(staging, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // the next install removes it
@@ -181,7 +181,7 @@ export function createInstaller(options: InstallerOptions): Installer {
         if (record?.name !== name || record.integrity !== integrity || record.spec !== order.spec) return false;
         return verifyInstalled(id, record, extensions).then(
           () => true,
-          () => false, // its files changed: install it again
+          () => false, // the files of the plugin changed: install it again
         );
       },
       agree: (name, manifest, integrity, items) =>
@@ -189,7 +189,7 @@ export function createInstaller(options: InstallerOptions): Installer {
     };
   }
 
-  /** Each id has one owner. Another version of the same package replaces itself. */
+  /** Each id has one owner; another version of the same package may take over the id. */
   function admit(name: string, { id }: Manifest, installed: Installed, wanted: string | undefined): void {
     if (wanted !== undefined && wanted !== id)
       throw new InstallFailure(
@@ -220,7 +220,7 @@ export function createInstaller(options: InstallerOptions): Installer {
     const holder = options.holderOf(id);
     if (holder === undefined)
       throw new InstallFailure("manifest", `no plugin "${id}" is installed`, "svc plugins list", code);
-    const why = `${id} was not installed: it comes from ${holder}`;
+    const why = `only plugins added by svc plugins install can be updated or removed; ${id} comes from ${holder}`;
     throw new InstallFailure("manifest", why, `svc plugins disable ${id}`, code);
   }
 

@@ -14,7 +14,7 @@ export function keptDirectory(stateDir: string, id: string): string | undefined 
 
 /**
  * Existing configuration paths that belong only to this plugin.
- * @param owners owners of the sections, as far as known; a section named like the plugin counts as its own
+ * @param owners owners of the sections, as far as known; a section named like the plugin belongs to the plugin
  */
 export function keysOf(parsed: unknown, id: string, owners: PlannedPlugins["sections"]): (readonly string[])[] {
   const its = owners.filter(({ plugin }) => plugin === id).map(({ section }) => section);
@@ -23,7 +23,7 @@ export function keysOf(parsed: unknown, id: string, owners: PlannedPlugins["sect
   return [...sections, ["plugins", "entries", id]].filter((path) => valueAt(parsed, path) !== undefined);
 }
 
-/** Edits that remove these paths, including a shared parent key that becomes empty. */
+/** Edits that remove these paths, and the parent key of several paths if it becomes empty. */
 export function withoutKeys(parsed: unknown, paths: readonly (readonly string[])[]): ConfigEdit[] {
   return paths.map(([first = "", ...rest]) => {
     const shared = Object(valueAt(parsed, [first])) as object;

@@ -10,13 +10,12 @@ const TIMES = {
   /** Interval at which an install touches its lock. */
   beat: 10_000,
   /**
-   * Age after which an untouched lock counts as left behind, on whatever machine or in whatever container it was
-   * created.
+   * Age after which an untouched lock counts as left behind, whatever machine or container created it. Milliseconds.
    */
   silent: 60_000,
   /** Time to wait for another install. */
   patience: 5_000,
-  /** Longer than any install: a living owner keeps its lock. */
+  /** Milliseconds, longer than any install takes: the lock of a running install is never taken away. */
   longest: 24 * 3_600_000,
 } as const;
 

@@ -6,7 +6,7 @@ import { cut, visible } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
 import { InstallFailure, type InstallStep } from "./failure.ts";
 
-/** Runs one npm command. `cwd` must contain a package.json, so that no directory above counts as the project. */
+/** Runs an npm command. `cwd` must contain a package.json, so that npm takes no directory above for the project. */
 export type Npm = (step: InstallStep, args: readonly string[], cwd: string) => Promise<string>;
 
 /** Milliseconds that downloads and dependencies may take. */
@@ -23,7 +23,7 @@ const KEPT_SETTINGS =
 const KEPT_VARIABLES =
   /^(?:path|home|userprofile|appdata|localappdata|systemroot|comspec|pathext|temp|tmp|tmpdir|lang|lc_\w+|(?:https?|all|no)_proxy|ssl_cert_(?:file|dir)|node_extra_ca_certs|xdg_\w+)$/i;
 
-/** No scripts, no project, no git: nothing beyond the command itself. */
+/** Flags that turn off scripts, projects and git: npm does nothing beyond the command itself. */
 const ALWAYS = [
   "--ignore-scripts",
   "--no-audit",

@@ -35,7 +35,8 @@ export function factsOf(packageJson: string, shown: string): PackageFacts {
 }
 
 /**
- * @throws InstallFailure at `manifest` for a dependency given as a path, which is invalid once the package is packed
+ * @throws InstallFailure at `manifest` for a dependency given as a path, because the path is invalid in the packed
+ * package
  */
 export function refusePaths(packageJson: string, name: string): void {
   const { dependencies, optionalDependencies } = packageObject(packageJson, name);

@@ -34,8 +34,8 @@ export async function removeInstalled(id: string, purge: boolean, place: Removal
 }
 
 /**
- * @param mayBeGone the plugin may already be removed, with only its leftovers remaining
- * @returns its version, or an empty string
+ * @param mayBeGone accept that the plugin is already removed and only its leftovers remain
+ * @returns the version of the plugin, or an empty string
  */
 async function removeOrFind(id: string, mayBeGone: boolean, { installer, planned }: RemovalPlace): Promise<string> {
   try {

@@ -13,7 +13,7 @@ export type InstallSpec =
 /** Kind of the entry at a path. */
 export type Look = (path: string) => "file" | "directory" | undefined;
 
-/** Version, range or tag. Anything with a colon or slash would refer to another place. */
+/** Version, range or tag. A text with a colon or slash is none: it would refer to another source. */
 const RANGE = /^[\w.+~^<>=*| -]+$/;
 
 /** Characters of a branch, tag or commit; never interpreted as an option. */
@@ -22,7 +22,7 @@ const REF = /^[A-Za-z0-9_][\w./+@-]*$/;
 const WAYS =
   "svc plugins install <name>[@<version>], ./<file>.tgz, ./<directory>, or a git repository on this machine as git+file:///<path>[#<ref>]";
 
-/** Whether the text is written as a path: only such texts mean a file; a bare name always means the registry. */
+/** Whether the text is written as a path. Any other text means the registry, even if a file of that name exists. */
 function isPath(text: string): boolean {
   return /^(?:\.{1,2}(?:\/|$)|\/|~\/|file:)/.test(text) || isAbsolute(text);
 }
@@ -69,7 +69,7 @@ function pathSpec(text: string, look: Look, home: string): InstallSpec {
   const hash = path.lastIndexOf("#");
   if (hash > 0 && look(path.slice(0, hash)) === "directory")
     return { source: "git", path: path.slice(0, hash), ref: checkedRef(path.slice(hash + 1)) };
-  throw new InstallFailure("fetch", `there is nothing at ${path}`, WAYS);
+  throw new InstallFailure("fetch", `there is no file or directory at ${path}`, WAYS);
 }
 
 function gitSpec(text: string, home: string): InstallSpec {

@@ -21,7 +21,7 @@ import { nextGeneration, removeLeftovers } from "./generations.ts";
 export interface RunningGateway {
   /** State of a plugin; `undefined`: the gateway has no such plugin, or is not running. */
   stateOf(id: string): Promise<string | undefined>;
-  /** Makes it apply the record. @returns an empty list if none is running */
+  /** Makes the gateway apply the record. @returns an empty list if no gateway is running */
   align(): Promise<readonly ReloadReport[]>;
 }
 
@@ -42,7 +42,7 @@ export interface Held {
 
 export interface Switched {
   readonly record: InstalledPlugin;
-  /** Outcome in the running gateway; `undefined`: none is running, or nothing changed. */
+  /** Outcome in the running gateway; `undefined`: no gateway is running, or nothing changed. */
   readonly report: ReloadReport | undefined;
 }
 
@@ -84,7 +84,7 @@ function withoutPrevious({ previous: _former, ...version }: InstalledPlugin): In
   return version;
 }
 
-/** Moves the generation to its final place, durably. */
+/** Moves the directory of the version to its final place, and syncs it to the disk. */
 async function place(id: string, from: string, target: string, { extensions, effects }: SwitchContext): Promise<void> {
   const { files } = effects;
   await files.mkdir(join(extensions, id), { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 /**
- * Checks that the code of a plugin can be loaded, in a temporary process before anything is switched. Not a security
- * boundary: the process has the rights of this user; it only cannot break the gateway.
+ * Checks that the code of a plugin can be loaded, in a temporary process before anything is switched. The process is no
+ * security boundary: it has the rights of this user. It only keeps errors of the plugin away from the gateway.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -19,7 +19,7 @@ export interface TrialOrder {
 /** Milliseconds for the whole check; importing a plugin takes a fraction of a second. */
 const TIMEOUT = 60_000;
 
-/** MiB of heap: a plugin that needs more to be imported would also hurt the gateway. */
+/** Maximum heap in MiB: a plugin that needs more memory for its import would also harm the gateway. */
 const HEAP = 512;
 
 const Problems = Type.Object({ problems: Type.Array(Type.String()) });
@@ -43,7 +43,7 @@ export async function trial(order: TrialOrder, cwd: string, path: string | undef
   let answer: unknown;
   child.once("message", (message) => {
     answer = message;
-    child.kill("SIGKILL"); // processes it left running end with it
+    child.kill("SIGKILL"); // also ends processes that the plugin left running
   });
   const ended = new Promise<string>((resolve, reject) => {
     child.once("error", reject);

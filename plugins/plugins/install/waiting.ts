@@ -1,14 +1,14 @@
 /**
- * The package fetched by an install that still needs agreement. It waits in the cache: an agreement with the word of
- * the refusal installs exactly this package without fetching it again. Choice: one package waits, until the next
- * install or update.
+ * Keeps the package that was fetched by an install without agreement. The package waits in the cache: an agreement with
+ * the word of the refusal installs exactly this package without fetching again. Choice: one package waits, until the
+ * next install or update.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { matches, type Static, Type } from "@svc/sdk";
 import type { InstallEffects } from "./effects.ts";
 
-/** Facts about a fetched generation, stored next to its files. */
+/** Facts about a fetched package, stored next to its files. */
 const Fetched = Type.Object({
   source: Type.Enum(["npm", "archive", "directory", "git"]),
   spec: Type.String({ description: "the requested spec" }),

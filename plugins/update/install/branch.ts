@@ -17,7 +17,7 @@ export interface Upstream {
   readonly ref: string;
 }
 
-/** @returns the upstream branch, or why the checkout cannot be updated */
+/** @returns the upstream branch, or the reason why the checkout cannot be updated */
 export function judgeBranch({ root, status, branch, upstream }: BranchFacts): Refusal | Upstream {
   const cd = `cd ${root}`;
   if (branch === undefined) {
@@ -40,7 +40,10 @@ export function judgeBranch({ root, status, branch, upstream }: BranchFacts): Re
   return upstream;
 }
 
-/** @param counts of `git rev-list --left-right --count HEAD...<upstream>` @returns `behind`: number of commits to pull; or why not */
+/**
+ * @param counts of `git rev-list --left-right --count HEAD...<upstream>`
+ * @returns `behind`: number of commits to pull; or the reason why not
+ */
 export function judgeDistance(counts: string, root: string): Refusal | { readonly behind: number } {
   const [ahead, behind] = counts.split(/\s+/).map(Number);
   if (ahead === undefined || behind === undefined || Number.isNaN(ahead + behind)) {

@@ -1,4 +1,4 @@
-/** Environment variables that git and npm get from this process. Pure. */
+/** Selects the environment variables that this process passes to git and npm. Pure. */
 
 /** Variables a program needs to start, to reach the network, and to find the user's settings and keys. */
 const KEPT =
@@ -20,7 +20,10 @@ export function programEnvironment(env: Environment): Record<string, string> {
 
 const SECRET_NAME = /token|secret|passw|_key$|apikey|api_key|auth(?!or)/i;
 
-/** Values of the environment to hide in the output of programs. Choice: short values would also hide ordinary words. */
+/**
+ * Values of the environment to hide in the output of programs. Choice: short values are not hidden; they occur in
+ * ordinary words.
+ */
 export function secretValues(env: Environment): string[] {
   const found = Object.entries(env).flatMap(([name, value]) =>
     value && value.length >= 8 && SECRET_NAME.test(name) ? [value] : [],

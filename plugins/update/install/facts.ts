@@ -1,4 +1,4 @@
-/** Reads the facts that `place.ts` decides by. Read-only. */
+/** Reads the facts about the installation that `place.ts` needs for its decision. Writes nothing. */
 import { constants } from "node:fs";
 import { access, lstat, readdir, readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -26,7 +26,7 @@ export async function readInstallation(hostDirectory: string | undefined): Promi
   });
 }
 
-/** `undefined`: there is none, or it cannot be read. */
+/** The content of package.json; `undefined`: the file is missing or cannot be read. */
 export async function readPackage(directory: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   try {
     return Object(JSON.parse(await readFile(join(directory, "package.json"), "utf8"))) as Record<string, unknown>;

@@ -28,7 +28,7 @@ interface Repository {
   readonly steps: Steps;
 }
 
-/** @throws StepFailed; Error of the file system. The former version is in place then. */
+/** @throws StepFailed; Error of the file system. After an error, the former version is in place. */
 export async function updateCheckout(installation: Checkout, work: UpdateWork): Promise<Outcome> {
   const { root } = installation;
   const { git, npm } = work.programs;
@@ -143,13 +143,17 @@ async function build({ root, host }: Checkout, target: Target, { prove, random }
   }
 }
 
-/** Fast-forwards the branch, and puts the ignored files that the build created in the place of the running version's. */
+/**
+ * Fast-forwards the branch, and replaces the ignored files of the running version with those that the build created.
+ */
 async function takeOver(beside: string, { root, git, steps, sha, before }: Target): Promise<void> {
   const listed = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
   const made = (await steps.run("made", git, listed, { cwd: beside })).split("\0").filter(Boolean);
   const now = await steps.run("still clean", git, ["status", "--porcelain", "--untracked-files=no"], { cwd: root });
   if (now !== "")
-    throw new Error("tracked files were changed while the update was built; commit or stash them, then try again");
+    throw new Error(
+      `tracked files in ${root} were changed while the update was built; commit or stash the changes, then: svc update`,
+    );
   const aside = join(beside, `${WORK_PREFIX}former`);
   mkdirSync(aside);
   await steps.run("switch", git, ["merge", "--ff-only", "--quiet", sha], { cwd: root, isShielded: true });

@@ -22,7 +22,7 @@ const TAGS = { stable: "latest", beta: "beta", dev: "dev" } as const;
 
 const NO_NPM = { reason: "no-npm", why: "npm was not found", byHand: ["install npm, then: svc update"] };
 
-/** @throws StepFailed; Error of the file system. The former version is in place then. */
+/** @throws StepFailed; Error of the file system. After an error, the former version is in place. */
 export async function updatePackages(installation: Installed, work: UpdateWork): Promise<Outcome> {
   const { npm } = work.programs;
   if (!npm) return refused(NO_NPM);
@@ -50,7 +50,10 @@ export async function updatePackages(installation: Installed, work: UpdateWork):
   return { status: "ok", before, after: { version } };
 }
 
-/** The version with the channel's tag in the registry. `undefined`: there is none. @throws StepFailed when npm fails */
+/**
+ * The version with the channel's tag in the registry; `undefined`: no version has the tag.
+ * @throws StepFailed when npm fails
+ */
 export async function newestVersion(asked: {
   readonly root: string;
   readonly npm: Program;
@@ -118,7 +121,7 @@ async function copyProject(root: string, beside: string): Promise<void> {
   }
 }
 
-/** The files to swap. A directory without a lock file gets none. */
+/** The files to swap. A directory without a lock file gets no lock file. */
 function exchangesOf({ root, layout, packages }: Installed, lib: string): Exchange[] {
   if (layout === "global") {
     return packages

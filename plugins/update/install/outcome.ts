@@ -16,7 +16,7 @@ export interface Outcome extends Partial<Pick<Result, "before" | "after" | "plan
   readonly reason?: string;
   /** The reason as a sentence for people. */
   readonly why?: string;
-  /** Command lines to do it by hand. */
+  /** Command lines for an update by hand. */
   readonly byHand?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** How this gateway is installed, which decides how it is updated. Pure, over facts that `facts.ts` reads. */
+/** Finds out how this gateway is installed, and thereby how to update it. Pure; `facts.ts` reads the facts. */
 
 /** Location of the host's package, by its path alone. */
 export type Place =
@@ -9,7 +9,7 @@ export type Place =
 /** A package of this project at the top of `node_modules`. */
 export interface OwnPackage {
   readonly name: string;
-  /** It is a symbolic link, e.g. of `npm link`. */
+  /** The package is a symbolic link, e.g. of `npm link`. */
   readonly isLink: boolean;
 }
 
@@ -122,7 +122,7 @@ function dependencies(packageJson: PlaceFacts["packageJson"]): Readonly<Record<s
   const groups = ["dependencies", "devDependencies", "optionalDependencies"].map(
     (key) => Object(packageJson?.[key]) as object,
   );
-  return Object.assign({}, ...groups) as Record<string, string>; // npm refuses a package.json in which these are no texts
+  return Object.assign({}, ...groups) as Record<string, string>; // npm refuses values other than texts
 }
 
 function linked(own: readonly OwnPackage[], names: readonly string[], root: string): Refusal | undefined {

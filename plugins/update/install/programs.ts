@@ -24,7 +24,10 @@ const NPM_ALWAYS = [
   "--loglevel=error",
 ];
 
-/** @param node path of the running Node. Choice: the npm on `PATH`, as in the user's shell; else the one installed with Node. */
+/**
+ * @param node path of the running Node. Choice: the npm on `PATH`, as in the user's shell; else the npm installed with
+ * Node.
+ */
 export async function findPrograms(places: ProgramPlaces, node: string): Promise<Programs> {
   const [git, npm] = await Promise.all([findOnPath("git", places), findOnPath("npm", places)]);
   const beside = [

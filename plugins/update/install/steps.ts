@@ -9,7 +9,7 @@ export type StepRecord = Static<typeof UpdateStep>;
 /** Choice: UTF-16 units shown of each output stream, from its end. */
 const TAIL = 4_000;
 
-/** A program and the arguments it always gets. */
+/** A program, and the arguments that precede those of every call. */
 export interface Program {
   readonly file: string;
   readonly args: readonly string[];
@@ -19,7 +19,7 @@ export interface StepOptions {
   readonly cwd: string;
   /** Added to the environment of every step. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The step is not aborted when the gateway stops: a change begun on disk is completed. */
+  /** The step continues when the gateway stops, so that a change begun on disk is completed. */
   readonly isShielded?: boolean;
 }
 
@@ -36,9 +36,9 @@ export class StepFailed extends Error {
 
 export interface Steps {
   readonly records: readonly StepRecord[];
-  /** Returns how the program ended, also for a failure. */
+  /** Runs a program. @returns how the program ended, also after a failure */
   attempt(name: string, program: Program, args: readonly string[], options: StepOptions): Promise<ProgramEnd>;
-  /** @returns its standard output, trimmed. @throws StepFailed */
+  /** Runs a program. @returns the standard output of the program, trimmed. @throws StepFailed */
   run(name: string, program: Program, args: readonly string[], options: StepOptions): Promise<string>;
   /** Records a step that was run elsewhere. */
   add(name: string, command: readonly string[], cwd: string, startedAt: number, end: ProgramEnd): StepRecord;

@@ -1,4 +1,6 @@
-/** Replaces files and directories with new ones: all of them, or none. Synchronous, so that nothing runs in between. */
+/**
+ * Replaces files and directories with new ones: either all or none. Synchronous, so that no other code runs in between.
+ */
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 

@@ -1,4 +1,4 @@
-/** Tests whether a version starts: runs it once in its directory, on an empty state directory and a free port, then stops it. */
+/** Tests whether a version starts: runs it once in its own directory, on an empty state directory and a free port. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ export interface TrialOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** Ids of the running plugins; empty: unknown, and the new version uses its defaults. */
+  /** Ids of the running plugins; empty: the ids are unknown, and the new version runs its default plugins. */
   readonly plugins: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const LONGEST_START = 120_000;
 /** Choice: a plugin that only lacks configuration here (`blocked`, `pending`) is not broken. */
 const BROKEN: ReadonlySet<unknown> = new Set(["failed", "quarantined"]);
 
-/** @returns its version. @throws StepFailed */
+/** @returns the version that was tested. @throws StepFailed */
 export async function proveVersion(hostDirectory: string, options: TrialOptions): Promise<string> {
   const { steps, node } = options;
   const { resolve } = createRequire(join(hostDirectory, "package.json"));

@@ -77,8 +77,8 @@ describe("svc docs", () => {
 
   it("refuses a name that nothing has, with the nearest one", async (t) => {
     const { code, stderr } = await home(t).svc(["docs", "cron.ad"].concat("dx"));
-    assert.deepEqual([code, /nothing is called "cron\.ad dx"\nNext: /.test(stderr)], [1, true]);
-    assert.match((await home(t).svc(["docs", "sesions.list"])).stderr, /did you mean sessions\.list\?/);
+    assert.deepEqual([code, /no topic has an entry named "cron\.ad dx"\nNext: /.test(stderr)], [1, true]);
+    assert.match((await home(t).svc(["docs", "sesions.list"])).stderr, /Next: svc docs sessions\.list/);
   });
 
   it("says of every configuration key what it means, and of no single value that it is a group", () => {

@@ -261,7 +261,10 @@ describe("svc dev", { timeout: 120_000 }, () => {
     const args = ["host/cli/svc.js", "dev", "/no/such/plugin"];
     const { status, stderr: text } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
     assert.equal(status, 1);
-    assert.match(text, /there is nothing at \/no\/such\/plugin\nNext: svc plugins new/);
+    assert.match(
+      text,
+      /there is no file or directory at \/no\/such\/plugin\nNext: check the path, or create a plugin: svc plugins new/,
+    );
   });
 });
 

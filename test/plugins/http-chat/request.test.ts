@@ -136,8 +136,8 @@ describe("a field that is refused", () => {
       /./,
     ],
     [{ tools: {} }, "tools", "invalid_value", /array/],
-    [{ tools: [{ type: "custom", custom: { name: "x" } }] }, "tools[0].type", "unsupported_value", /type function/],
-    [{ tools: [null] }, "tools[0].type", "unsupported_value", /type function/],
+    [{ tools: [{ type: "custom", custom: { name: "x" } }] }, "tools[0].type", "unsupported_value", /type "function"/],
+    [{ tools: [null] }, "tools[0].type", "unsupported_value", /type "function"/],
     [{ tools: [{ type: "function" }] }, "tools[0]", "invalid_value", /function/],
     [
       { tools: [{ type: "function", function: { name: "a b" } }] },
@@ -196,7 +196,7 @@ describe("a field that is refused", () => {
       { messages: [{ role: "assistant", tool_calls: [{ id: "a", type: "custom" }] }, user()] },
       "messages[0].tool_calls[0].type",
       "invalid_value",
-      /type function/,
+      /type "function"/,
     ],
     [{ messages: [{ role: "tool", content: "x" }] }, "messages[0].tool_call_id", "invalid_value", /must name the call/],
   ];

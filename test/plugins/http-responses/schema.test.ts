@@ -64,13 +64,17 @@ describe("a request", () => {
       "context_management: the gateway summarizes long conversations itself; see agents.defaults.compaction",
     ],
     ["moderation", request({ moderation: {} }), "moderation: is not supported"],
-    ["top_logprobs", request({ top_logprobs: 2 }), "top_logprobs: log probabilities are not supported"],
+    [
+      "top_logprobs",
+      request({ top_logprobs: 2 }),
+      "top_logprobs: log probabilities are not supported; remove this field",
+    ],
     [
       "included logprobs",
       request({ include: ["message.output_text.logprobs"] }),
-      "include.0: log probabilities are not supported",
+      "include.0: log probabilities are not supported; remove this entry",
     ],
-    ["an unknown include", request({ include: ["all"] }), "include.0: all is unknown"],
+    ["an unknown include", request({ include: ["all"] }), "include.0: all is unknown; remove this entry"],
     ["no tool", request({ tools: [5] }), "tools.0: must be an object"],
     [
       "a tool of the API itself",
@@ -102,7 +106,7 @@ describe("a request", () => {
     [
       "a choice of no tool",
       request({ tools: [tool], tool_choice: { type: "function", name: "x" } }),
-      "tool_choice: invalid tool configuration: x is not among the tools",
+      "tool_choice: invalid tool configuration: tools has no tool named x",
     ],
     [
       "a blank choice",
@@ -115,7 +119,7 @@ describe("a request", () => {
         tools: [tool],
         tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "x" }] },
       }),
-      "tool_choice: invalid tool configuration: x is not among the tools",
+      "tool_choice: invalid tool configuration: tools has no tool named x",
     ],
     [
       "a hosted choice",

@@ -170,7 +170,7 @@ describe("the tool image", () => {
       { image: "cat.png" },
       { models: [READS] },
       "UNAVAILABLE",
-      /no configured model .*tools\.media\.model/,
+      /no configured model accepts images; add a model .*models\.providers/,
     ],
     [
       "a chosen model that only reads",

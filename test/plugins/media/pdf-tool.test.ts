@@ -93,7 +93,7 @@ describe("the tool pdf", () => {
       { pdf: "a.pdf" },
       { models: [READS], pdf: () => SCAN },
       "UNAVAILABLE",
-      /tools\.media\.model/,
+      /no configured model accepts images; add a model .*models\.providers/,
     ],
   ];
   for (const [what, args, options, code, message] of refused) {

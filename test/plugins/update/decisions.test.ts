@@ -179,7 +179,7 @@ describe("the check for a newer version", () => {
     assert.deepEqual(log.slice(3), ["asked"], "the same is no news");
     says({ mode: "npm", available: null, reason: "offline" });
     await clock.advance(24 * HOUR);
-    assert.deepEqual(log.slice(4), ["asked", "the check for a newer version gave no answer"]);
+    assert.deepEqual(log.slice(4), ["asked", "the newest version is unknown"]);
     assert.deepEqual(watch.available, found);
     stop();
     stop();

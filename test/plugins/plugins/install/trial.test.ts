@@ -68,7 +68,7 @@ describe("a proof", { timeout: 120_000 }, () => {
     ],
     [
       { name: "part", code: `import "@svc/sdk/nothing";\n${pluginCode("part", "1")}` },
-      /the plugin API of this gateway has no such part/,
+      /the plugin API of this gateway has no module of this name/,
     ],
     [
       { name: "thrower", code: 'throw new Error("not today");' },

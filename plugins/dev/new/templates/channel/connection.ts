@@ -1,4 +1,4 @@
-/** The network: one TCP connection, one line of JSON per message. The only file here that uses the network. */
+/** Connects to the network: one TCP connection, one line of JSON per message. No other file here uses the network. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
@@ -9,7 +9,7 @@ const Line = Type.Object({ id: Type.String(), from: Type.String(), to: Type.Stri
 export type Line = Static<typeof Line>;
 
 export interface Connection {
-  /** Ends with the connection; throws if the connection failed. */
+  /** The received messages. The iteration ends with the connection, and throws if the connection failed. */
   readonly messages: AsyncIterable<Line>;
   /** Resolves when the message is written to the network. */
   send(message: Pick<Line, "to" | "text">): Promise<void>;
@@ -17,7 +17,7 @@ export interface Connection {
   close(): void;
 }
 
-/** Ends with `signal`. @throws GatewayError if the connection is refused */
+/** Opens a connection, which ends when `signal` aborts. @throws GatewayError if the connection is refused */
 export async function connectLines(at: { host: string; port: number }, signal: AbortSignal): Promise<Connection> {
   const socket = connect({ ...at, signal });
   try {

@@ -14,7 +14,9 @@ interface Settings {
 /** A room or a person: one word, rooms with a leading `#`. */
 const ADDRESS = /^#?[a-z0-9_-]{1,64}$/;
 
-/** `svc: hello` mentions the agent svc; a leading name is removed, so that commands such as /new are recognized. */
+/**
+ * `svc: hello` mentions the agent svc. A name at the start is removed, so that commands such as /new are recognized.
+ */
 function addressed(text: string, name: string): { readonly text: string; readonly mentioned: boolean } {
   const words = text.toLowerCase();
   const isFirst = words.startsWith(`${name.toLowerCase()}:`);
@@ -46,7 +48,7 @@ export default definePlugin({
     }),
   }),
 
-  // Only declares: a connection is opened in run and closed before run settles.
+  // `setup` only declares: `run` opens a connection, and closes it before the promise of `run` ends.
   setup(gateway) {
     const { name, host, port, allowFrom, groups, requireMention } = gateway.config;
     const connections = new Map<string, Connection>();

@@ -32,7 +32,7 @@ export default definePlugin({
   api: "^1.0.0",
   config: Strict({ word: Type.String({ default: "Hello", minLength: 1, description: "First word of a greeting" }) }),
 
-  // Only declares; open files, sockets and timers in gateway.start(...).
+  // `setup` only declares. Open files, sockets and timers in gateway.start(...).
   setup(gateway) {
     const announce = gateway.event(greeted);
     let count = 0;

@@ -17,9 +17,9 @@ interface CallPiece {
 }
 
 export interface Answer {
-  /** The parts that are complete with these bytes. */
+  /** @returns the parts of the answer that these bytes complete */
   take(bytes: Uint8Array): ModelEvent[];
-  /** Tool calls, then the `finish`. @throws GatewayError if the answer is incomplete */
+  /** @returns the tool calls, then the `finish` @throws GatewayError if the answer is incomplete */
   end(): ModelEvent[];
 }
 

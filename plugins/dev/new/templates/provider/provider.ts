@@ -1,4 +1,4 @@
-/** The network: one request, one streamed answer, and all server failures converted to one form. */
+/** Sends one request, reads one streamed answer, and converts all failures of the server to one form. */
 import {
   kindOfStatus,
   providerErrorOf,

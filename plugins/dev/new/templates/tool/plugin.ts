@@ -9,7 +9,7 @@ export default definePlugin({
     longest: Type.Integer({ default: 20_000, minimum: 1, description: "Maximum characters of a text" }),
   }),
 
-  // Only declares; open files, sockets and timers in gateway.start(...).
+  // `setup` only declares. Open files, sockets and timers in gateway.start(...).
   setup(gateway) {
     const { longest } = gateway.config;
 
@@ -18,7 +18,7 @@ export default definePlugin({
       "sample_name",
       defineTool({
         description: "Counts the words, lines and characters of a text. Use it whenever a length matters.",
-        scope: "operator.read", // scope a run must hold for the tool to be offered to its model
+        scope: "operator.read", // a run offers the tool to its model only if the run has this scope
         // what the tool can do; if omitted: anything, so calls caused by external content need approval
         effects: ["reads"],
         brings: "none", // origin of its results: the gateway and the owner

@@ -2,14 +2,14 @@
 import { defineTransform, Type } from "@svc/sdk/transform";
 
 export default defineTransform({
-  // The used part of the body. A mismatch is answered with 400 and its location.
+  // The schema of the used part of the body. A body that does not match gets 400 with the path of the mismatch.
   payload: Type.Object({
     status: Type.String(),
     id: Type.Union([Type.String(), Type.Integer()]),
     log: Type.Optional(Type.String()),
   }),
 
-  // Checked before a new version of this file goes live.
+  // The gateway runs these examples before it uses a new version of this file.
   examples: [
     {
       name: "failed",

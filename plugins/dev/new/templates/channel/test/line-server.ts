@@ -1,4 +1,4 @@
-/** The network of the test: a real server on a free port; its user is Ada. */
+/** The network of the test: a real server on a free port, with one user, Ada. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
