@@ -227,7 +227,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "gateway.controlUi.dangerouslyDisableDeviceAuth": "host/gateway-config.test.ts",
   "gateway.reload.mode": "host/reconfigure.test.ts",
   "gateway.reload.debounceMs": "host/gateway-config-file.test.ts",
-  "agents.defaults.verboseDefault": `${AGENTS}/directory/directory.test.ts`,
+  "agents.defaults.verboseDefault": `${AGENTS}/runs/events.test.ts`,
   "agents.defaults.timeoutSeconds": `${AGENTS}/runs/stopping-runs.test.ts`,
   "agents.defaults.maxConcurrent": `${AGENTS}/runs/queueing.test.ts`,
   "agents.defaults.maxToolRounds": `${AGENTS}/runs/turn.test.ts`,

@@ -89,7 +89,7 @@ describe("run events", () => {
     );
   });
 
-  it("are as verbose as the session says, then the configuration, then not", () => {
+  it("are as verbose as the session says, then `agents.defaults.verboseDefault`, then not", () => {
     const entry = (fields: object): SessionEntry => ({ sessionId: "s", updatedAt: 1, ...fields });
     assert.equal(visibilityOf(entry({ verboseLevel: "full" }), "off").toolResults, true);
     assert.equal(visibilityOf(entry({ verboseLevel: "on" }), "full").toolResults, false);
