@@ -36,7 +36,7 @@ export class IrcConnection {
   readonly #around: ConnectionContext;
   readonly #client: Client;
   readonly #pace: Pace;
-  /** Settles when the connection is closed. */
+  /** Fulfilled or rejected when the connection is closed. */
   readonly #gone: Promise<void>;
   #end: (error?: Error) => void = () => undefined;
   #isRegistered = false;

@@ -25,7 +25,7 @@ export default definePlugin({
     port: Type.Integer({ default: 6_700, minimum: 1, maximum: 65_535, description: "Port of the line server" }),
     allowFrom: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
-      description: "People who may talk; * is everybody",
+      description: "People whose messages are accepted; *: everybody",
     }),
   }),
 

@@ -75,7 +75,7 @@ export default definePlugin({
       body: Message,
       async handler({ headers, body }) {
         if (!isSame(String(headers["authorization"] ?? ""), `Bearer ${secret}`)) return { status: 401 };
-        if (!current) return unavailable("the channel is not running yet", { retryAfterMs: 1_000 });
+        if (!current) return unavailable("the channel letterbox is not running", { retryAfterMs: 1_000 });
         const { id, from, text } = body;
         // The message is on disk when this resolves, so the server may discard it. If this throws, the server posts it
         // again.

@@ -236,7 +236,11 @@ export const MessagesConfig = Strict(
           default: {},
           description: "milliseconds by channel; overrides `debounceMs`; 0: no delay",
         }),
-        cap: Type.Integer({ default: 20, minimum: 1, description: "most messages in the queue of a session" }),
+        cap: Type.Integer({
+          default: 20,
+          minimum: 1,
+          description: "maximum number of messages in the queue of a session",
+        }),
         drop: Type.Enum(["old", "new", "summarize"], {
           default: "summarize",
           description:

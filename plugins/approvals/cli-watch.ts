@@ -5,7 +5,10 @@ import { answerPrompt, endLine, OpenQuestions, questionLines, type QuestionNews 
 import { isGatewayError, messageOf } from "@svc/sdk";
 import { type CommandContext, isTerminal, visible, withNext } from "@svc/sdk/cli";
 
-/** @returns the exit code, once the terminal's input ends or the connection is lost for good. @throws GatewayError the connection was refused */
+/**
+ * Ends when the input of a terminal ends, or when the connection closes and is not restored.
+ * @returns the exit code @throws GatewayError the connection was refused
+ */
 export async function watchQuestions(context: CommandContext): Promise<number> {
   const { json, print, note, input } = context;
   const client = await context.connect({ scopes: ["operator.approvals"], reconnect: true });
@@ -21,7 +24,8 @@ export async function watchQuestions(context: CommandContext): Promise<number> {
   client.onReconnect(refresh);
   const gone = new Promise<number>((resolve) => {
     client.onClose(({ code, reason, willReconnect }) => {
-      note(`connection to the gateway lost (${code} ${visible(reason)})${willReconnect ? "; reconnecting" : ""}`);
+      const why = reason ? `${code} ${visible(reason)}` : String(code);
+      note(`connection to the gateway lost (${why})${willReconnect ? "; reconnecting" : ""}`);
       if (!willReconnect) resolve(1);
     });
   });
@@ -31,7 +35,8 @@ export async function watchQuestions(context: CommandContext): Promise<number> {
     if (json) return await gone;
     const lines = createInterface({ input });
     lines.on("line", (line) => void answer(questions, line, note));
-    const left = once(lines, "close").then(() => (isTerminal(input) ? 0 : gone)); // after the end of a pipe no answers follow, but questions are still printed
+    // When a pipe has ended, it sends no more answers, but questions are still printed.
+    const left = once(lines, "close").then(() => (isTerminal(input) ? 0 : gone));
     return await Promise.race([left, gone]);
   } catch (error) {
     throw withNext(error, { plugin: "approvals", step: "svc approvals list" });

@@ -1,7 +1,7 @@
 /**
  * Supervises one account of a channel: runs it, restarts it with back-off when a run ends, and tracks its state.
  *
- * Accounts are independent of each other. The next generation of an account starts when the run of the previous one has ended.
+ * Accounts are independent of each other. After a reload, the new run of an account starts when its old run has ended.
  */
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Contribution, type Logger, pause, unavailable } from "@svc/sdk";
@@ -80,7 +80,7 @@ export class AccountRun {
     return this.#supervised;
   }
 
-  /** @param before must settle first, e.g. the run of the same account in the previous generation */
+  /** @param before the run starts when this promise has resolved, e.g. when the run from before a reload has ended */
   start(before: Promise<void> = Promise.resolve()): void {
     this.#supervised = this.#supervise(before);
   }

@@ -1,8 +1,8 @@
 /**
- * Carries accepted messages to an answer: none is lost, none is answered twice.
+ * Sees to it that every accepted message is answered once.
  *
- * The record holds the progress of each message: while a run of a message is known, no second one starts, and the answer goes to
- * the outbox in the same transaction that settles the message.
+ * Each message has a record in `InboundStore`. If the service `AgentRuns` knows the run of a message, no second run
+ * starts. One transaction stores the answer in the outbox and the outcome in the record.
  */
 import { persist } from "@svc/kit/persist";
 import { type EndedRun, endOfRun, isGatewayStopping } from "@svc/kit/runs";
@@ -28,9 +28,15 @@ import { pauseMs } from "./pauses.ts";
 import { usageLine } from "./usage-line.ts";
 import { FAILED_TEXT, judge, MAX_ATTEMPTS, type Verdict } from "./verdict.ts";
 
-/** Choice: temporary refusals of a run (a full disk, a gate) before the message counts as failed. */
+/**
+ * Choice: temporary refusals of a run (e.g. a full disk, or a denial by the hook `runBefore`) before the message counts as
+ * failed.
+ */
 export const MAX_REFUSALS = 6;
-/** Choice: failed attempts to settle a message, about 13 minutes with their pauses, before the message counts as failed. */
+/**
+ * Choice: failed attempts to record the outcome of a message, about 13 minutes with the pauses, before the message counts as
+ * failed.
+ */
 export const MAX_FAILURES = 10;
 
 interface AnsweringSources {
@@ -39,11 +45,11 @@ interface AnsweringSources {
   readonly runs: Live<AgentRuns>;
   readonly sessions: Live<Sessions>;
   readonly clock: Clock;
-  /** Whether the sender still has access: lists of people change while messages wait. */
+  /** Whether the sender still has access: the lists of allowed people may change while messages wait. */
   readonly isAllowed: (message: AcceptedMessage) => boolean;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly random: () => number;
-  /** Aborts when the plugin stops: unfinished messages are left to the next generation. */
+  /** Aborts when the plugin stops: the next start of the plugin resumes unfinished messages. */
   readonly signal: AbortSignal;
 }
 
@@ -58,9 +64,9 @@ type FinalVerdict = Exclude<Verdict, { kind: "again" }>;
 export class Answering {
   readonly #sources: AnsweringSources;
   readonly #inFlight = new Map<string, AcceptedMessage>();
-  /** Keys of messages left to the next start, because storage cannot record their outcome. */
+  /** Keys of messages whose outcome storage cannot record. The next start of the plugin resumes these messages. */
   readonly #left = new Set<string>();
-  /** Runs of one session begin in the order in which the messages arrived. */
+  /** One queue per session: its runs begin in the order in which the messages arrived. */
   readonly #beginnings = new Turns();
 
   constructor(sources: AnsweringSources) {
@@ -75,15 +81,15 @@ export class Answering {
     return count;
   }
 
-  /** Resumes messages that the last stop or crash left over. */
+  /** Resumes the messages that were unfinished at the last stop or crash. */
   async recover(): Promise<void> {
     const accepted = await this.#sources.store.accepted();
     const found = accepted.filter(({ key }) => !this.#inFlight.has(key) && !this.#left.has(key));
-    if (found.length > 0) this.#sources.log.info({ count: found.length }, "resuming messages of channels");
+    if (found.length > 0) this.#sources.log.info({ count: found.length }, "resuming unanswered channel messages");
     for (const message of found) this.begin(message);
   }
 
-  /** Call this when lists of people may have changed: stops the runs of people who lost access. */
+  /** Call this when the lists of allowed people may have changed: stops the runs of people who lost access. */
   recheck(): void {
     const runs = this.#sources.runs.get();
     for (const message of this.#inFlight.values()) {
@@ -109,8 +115,8 @@ export class Answering {
         verdict ??= await this.#verdict(message);
         return await this.#settle(message, verdict);
       } catch (error) {
-        if (signal.aborted || isGatewayStopping(error)) return; // the next start resumes the message
-        if (isGatewayError(error) && error.code === "CONFLICT") return; // already settled
+        if (signal.aborted || isGatewayStopping(error)) return; // the next start of the plugin resumes the message
+        if (isGatewayError(error) && error.code === "CONFLICT") return; // the outcome is already recorded
         const fields = { err: error, channel, account, sessionKey };
         if (failures >= MAX_FAILURES) return this.#giveUp(message, error);
         if (failures === 1) log.warn(fields, "the outcome of a message could not be recorded; retrying with back-off");
@@ -131,7 +137,7 @@ export class Answering {
       const { channel, accountId: account } = message;
       log.warn(
         { err: error, channel, account },
-        "storage cannot record the outcome of a message; the next start resumes it",
+        "storage cannot record the outcome of a message; the next start of the plugin resumes the message",
       );
     }
   }
@@ -156,7 +162,7 @@ export class Answering {
     }
   }
 
-  /** If the session cannot be read now, the answer is sent without the line. */
+  /** Appends the usage line to the answer. If the session cannot be read now, the answer is sent without that line. */
   async #withUsage({ sessionKey }: AcceptedMessage, text: string, outcome: RunOutcome): Promise<string> {
     try {
       const entry = outcome.usage && (await this.#sources.sessions.get()?.get(sessionKey));
@@ -168,7 +174,7 @@ export class Answering {
     }
   }
 
-  /** Runs the command of a message. `/stop` overtakes waiting messages; every other command keeps its place. */
+  /** Runs the command of a message. `/stop` overtakes waiting messages; any other command runs in order of arrival. */
   async #obey(message: AcceptedMessage): Promise<Obeyed> {
     const { sessionKey, job } = message;
     if (job.command === undefined) return { run: {} };
@@ -176,7 +182,7 @@ export class Answering {
     return isStop(job.command) ? act() : this.#beginnings.take(sessionKey, act);
   }
 
-  /** @throws the error of a permanent refusal, or of the last of too many temporary ones */
+  /** @throws the error of a permanent refusal, or of the temporary refusal number `MAX_REFUSALS` */
   async #beginPatiently(message: AcceptedMessage, runId: string, beginning: Beginning): Promise<void> {
     const { log, random } = this.#sources;
     for (let refusals = 1; ; refusals++) {
@@ -189,7 +195,7 @@ export class Answering {
         const inMs = Math.max(error.retryAfterMs ?? 0, pauseMs(refusals, random()));
         log.info(
           { channel: message.channel, reason: error.message, inMs },
-          "the run of a message is delayed; retrying",
+          "the run of a message was refused temporarily; retrying",
         );
         await this.#pause(inMs);
       }
@@ -230,7 +236,10 @@ export class Answering {
     this.#sources.log.info({ channel, account: accountId, runId, sessionKey }, "a message was handed to an agent");
   }
 
-  /** @throws GatewayError `UNAVAILABLE` if the plugin stops first; the next generation waits for the run, too */
+  /**
+   * @throws GatewayError `UNAVAILABLE` if the plugin stops before the run ends; after its next start, the plugin waits for
+   *   the run again
+   */
   async #ended(runId: string): Promise<EndedRun> {
     const { runs, clock, signal } = this.#sources;
     const ended = await endOfRun(runId, { runs: () => runs.get(), clock }, signal).catch((error: unknown) => {
@@ -250,13 +259,14 @@ export class Answering {
     }
     const now = clock.now();
     const write = () => store.settle(message.key, endingOf(verdict), now, text ? [outbox.insert(text, now)] : []);
-    // Only this process settles the message: a conflict on a repeated write means that the first write succeeded.
+    // No other process writes this outcome. So if a repeated write conflicts, an earlier attempt has succeeded.
     await persist(write, { clock, signal, isDone: async () => true });
     if (text) outbox.stored(text, now);
   }
 
   #throwIfStopped(): void {
-    if (this.#sources.signal.aborted) unavailable("the plugin is stopping; the message is resumed when it runs again");
+    if (this.#sources.signal.aborted)
+      unavailable("the plugin channels is stopping; its next start resumes the message");
   }
 
   /** @throws GatewayError `UNAVAILABLE` if the plugin stops meanwhile */

@@ -41,7 +41,7 @@ export interface Listed {
 export class ChannelAccounts {
   readonly #options: ChannelAccountsOptions;
   readonly #runs = new Map<string, AccountRun>();
-  /** By account: settles when the previous run has ended. */
+  /** By account: a promise that resolves when the previous run has ended. */
   readonly #former = new Map<string, Promise<void>>();
   #isStopped = false;
 

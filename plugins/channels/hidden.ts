@@ -32,7 +32,7 @@ export function hideIn(value: unknown, secrets: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [hide(key, secrets), hideIn(item, secrets)]));
 }
 
-/** Choice: most characters of an error text. */
+/** Choice: maximum number of characters of an error text. */
 const MAX_TOLD_CHARS = 500;
 
 /** Error text with secrets removed. */

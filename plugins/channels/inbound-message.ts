@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { describeViolations, invalidRequest, matches, type Static, Type } from "@svc/sdk";
 import type { InboundMessage } from "@svc/sdk/channels";
 
-/** Choice: most characters of a message. */
+/** Choice: maximum number of characters of a message. */
 export const MAX_TEXT_CHARS = 100_000;
 
 /** One line without control characters, because ids are used in keys and logs. */

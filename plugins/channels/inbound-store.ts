@@ -63,7 +63,7 @@ export class InboundStore {
     return (await storage.get("SELECT key FROM channel_inbound WHERE key = ?", [key])) !== undefined;
   }
 
-  /** Unsettled messages, in order of arrival. */
+  /** Messages without an outcome, in order of arrival. */
   async accepted(): Promise<AcceptedMessage[]> {
     const storage = await this.#storage.get();
     const rows = await storage.all<Row>(
@@ -83,7 +83,10 @@ export class InboundStore {
     ]);
   }
 
-  /** Settles a message together with `alongside`, in one transaction. @throws GatewayError `CONFLICT` it was already settled */
+  /**
+   * Records the outcome of a message together with `alongside`, in one transaction.
+   * @throws GatewayError `CONFLICT` the outcome was already recorded
+   */
   async settle(
     key: string,
     { status, reason }: InboundEnding,

@@ -209,7 +209,7 @@ export class Outbox {
     if (found) {
       log.warn(
         { id: text.id, status: found.status },
-        "the record of a text was settled or deleted elsewhere; it is not sent again",
+        "the record of a text was already completed or deleted; the text is not sent again",
       );
       this.#tell(text.id, found);
       return undefined;

@@ -1,6 +1,6 @@
 /** Splits a text into messages that a channel can carry. Pure. Spec: http/sessions-routing.md §9: paragraph, line, sentence, word, hard cut. */
 
-/** Choice: most messages for one text; the rest is left out, and the last message says so. */
+/** Choice: maximum number of messages for one text; the rest is left out, and the last message says so. */
 export const MAX_PIECES = 40;
 
 /** Break patterns, best first; the cut is after the match. */

@@ -2,7 +2,7 @@
 import type { RunOutcome, RunState } from "@svc/sdk/agents";
 import { shownReply } from "./reply-text.ts";
 
-/** Most runs for one message: runs that a stop of the gateway interrupted are repeated. */
+/** Maximum number of runs for one message: runs that a stop of the gateway interrupted are repeated. */
 export const MAX_ATTEMPTS = 3;
 
 export type Verdict =

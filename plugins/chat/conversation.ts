@@ -1,4 +1,4 @@
-/** One conversation over a client: sends a message, follows its reply, stops it. Independent of terminals. */
+/** One conversation through a gateway client: sends a message, follows and stops the reply. Independent of terminals. */
 import { GatewayError, type PayloadOf } from "@svc/sdk";
 import { agentEvent } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
@@ -40,7 +40,7 @@ export interface Conversation {
   /** The last `limit` messages, oldest first. */
   history(limit: number): Promise<readonly unknown[]>;
   /**
-   * Sends and waits for the end of the reply. One at a time.
+   * Sends a message and waits for the end of the reply. Call this again only when the previous call has ended.
    * @throws GatewayError the error of the gateway, or `UNAVAILABLE` when the connection is lost (the run goes on in the gateway).
    */
   send(message: string, watcher: ReplyWatcher): Promise<Reply>;
@@ -64,7 +64,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       reject((lost ??= new GatewayError("UNAVAILABLE", `connection to the gateway lost (${why})`)));
     });
   });
-  whenLost.catch(() => undefined); // there may be no awaiting caller
+  whenLost.catch(() => undefined); // prevents an unhandled rejection when nobody waits
 
   async function ask(runId: string, message: string): Promise<Reply | undefined> {
     const extra = { ...(thinking ? { thinking } : {}), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
@@ -90,7 +90,8 @@ export function createConversation(options: ConversationOptions): Conversation {
     });
     const stopTools = client.on(agentEvent, (payload) => {
       const { stream, data } = payload;
-      if (payload.runId === runId && stream === "tool") watcher.tool(data as Record<string, unknown>); // an object by its schema
+      // The schema of `data` guarantees an object.
+      if (payload.runId === runId && stream === "tool") watcher.tool(data as Record<string, unknown>);
     });
     stops.push(stopTools);
     try {

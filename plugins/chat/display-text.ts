@@ -8,7 +8,7 @@
 import { SILENT_REPLY } from "@svc/kit/runs";
 import { withoutMarkers } from "@svc/sdk/external-content";
 
-/** Most characters between the brackets of a tag; also the most characters withheld of an unfinished tag. */
+/** Maximum number of characters between the brackets of a tag, and of characters withheld of an unfinished tag. */
 const TAG_CHARS = 150;
 const BOUND = String.raw`(?=[^\]\n]{1,${TAG_CHARS}}\]\])`;
 const TAG = String.raw`\[\[${BOUND}[ \t]*[a-z]+(?:_[a-z]+)+[ \t]*(?::[^\]\n]*)?\]\]`;

@@ -6,7 +6,7 @@ const MAX_REMEMBERED = 10_000;
 interface SentRun {
   /** Session key as the caller wrote it. */
   readonly rawKey: string;
-  /** Settles when the run is on disk or was refused. Never rejects. */
+  /** Resolves when the run is on disk or was refused. Never rejects. */
   readonly settled: Promise<unknown>;
 }
 

@@ -108,9 +108,9 @@ function isAway(error: unknown): boolean {
 }
 
 function tell(device: DeviceIdentity, requestId: string, { url, timeoutMs, note }: JoinOptions): void {
-  note(`this machine is device ${device.id}; ${url} requires an approval of request ${requestId}`);
+  note(`This machine is device ${device.id}. The gateway ${url} must approve the device's request ${requestId}.`);
   note(`On the gateway's machine: svc devices approve ${requestId}`);
-  if (timeoutMs > 0) note(`waiting for the approval, at most ${Math.round(timeoutMs / 1_000)} s`);
+  if (timeoutMs > 0) note(`Waiting for the approval, at most ${Math.round(timeoutMs / 1_000)} s.`);
 }
 
 /** The command that repeats this request; leaving out an option would make another request, or be refused. */

@@ -42,7 +42,7 @@ export class NodeRuns {
 
   /**
    * Resolves when the run is accepted, or when the session's send policy denies it, which is logged.
-   * @throws GatewayError `UNAVAILABLE`: it cannot be accepted now
+   * @throws GatewayError `UNAVAILABLE`: the run cannot be accepted now
    */
   async start({ nodeId, principal }: Asker, sessionKey: string, asked: Asked): Promise<void> {
     const [runs, sessions] = [this.#sources.runs.get(), this.#sources.sessions.get()];
@@ -52,9 +52,12 @@ export class NodeRuns {
     }
     const active = this.#active.get(nodeId) ?? new Set();
     if (active.size >= MAX_RUNS) {
-      unavailable(`${MAX_RUNS} runs of this node are already pending; send the event again when some have ended`, {
-        retryAfterMs: 5_000,
-      });
+      unavailable(
+        `${MAX_RUNS} runs of this node have not ended yet; send the event again when some of them have ended`,
+        {
+          retryAfterMs: 5_000,
+        },
+      );
     }
     this.#active.set(nodeId, active.add(asked.runId));
     try {

@@ -6,10 +6,10 @@ import type { Sessions } from "@svc/sdk/sessions";
 import type { EffectsContext, Tool, ToolCall, ToolEffect, ToolScene } from "@svc/sdk/tools";
 import { certainEffects, type FromOutside, reasonFor, unbacked } from "./authority.ts";
 
-/** Choice: most runs, and most calls of one run, whose answers are remembered; the oldest are dropped. */
+/** Choice: maximum number of runs, and of calls of one run, whose answers are remembered; the oldest are dropped. */
 const KEPT_RUNS = 256;
 const KEPT_CALLS = 64;
-/** Choice: most characters of a call in a request for approval, since people have to see all of it. */
+/** Choice: maximum number of characters of a call in a request for approval, since people have to see all of it. */
 const MAX_ASKED_CHARS = 3_500;
 /** Effects that cannot be allowed for a whole conversation: a single call can have any consequence. */
 const ONE_BY_ONE: ReadonlySet<ToolEffect> = new Set(["runs-code", "writes-identity", "changes-gateway"]);

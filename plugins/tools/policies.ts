@@ -7,7 +7,7 @@ import { compilePolicy, type Policy } from "./policy.ts";
 import { groupsOf, subagentDepth } from "./session-place.ts";
 import type { KnownTool } from "./shelf.ts";
 
-/** Choice: most cached policies; agents and models are few, and compiling one again is fast. */
+/** Choice: maximum number of cached policies; agents and models are few, and compiling one again is fast. */
 const KEPT = 256;
 /** Rules of a group whose rules are not available. */
 const NOTHING: GroupToolRules = { deny: ["*"] };

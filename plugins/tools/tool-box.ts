@@ -31,7 +31,7 @@ import { broughtBy, effectsOf } from "./authority.ts";
 import type { OutsideGate } from "./outside-gate.ts";
 import type { KnownTool, ToolShelf } from "./shelf.ts";
 
-/** Choice: most characters of text in a result; longer results are cut, so that one cannot fill the model's window. */
+/** Choice: maximum number of characters of text in a result; longer results are cut, so that none fills the model's window. */
 export const MAX_RESULT_CHARS = 100_000;
 
 export interface ToolHooks {
@@ -96,7 +96,8 @@ export class ToolBox implements Tools {
 
     const wished = await hooks.params.emit({ ...wish, arguments: structuredClone(wish.arguments) }, wish.name);
     const args = withDefaults(params, wished.arguments);
-    if (!matches(params, args)) refuse("INVALID_REQUEST", `wrong arguments: ${describeViolations(params, args)}`);
+    if (!matches(params, args))
+      refuse("INVALID_REQUEST", `invalid arguments for the tool ${wish.name}: ${describeViolations(params, args)}`);
     // Hooks may only change the arguments of a call.
     const call = deepFreeze({ ...wish, arguments: args as ToolCall["arguments"] }); // matches an object schema
     if (!coversScope(principal.scopes, scope)) refuse("FORBIDDEN", `not allowed: the scope ${scope} is missing`);

@@ -34,7 +34,7 @@ export default definePlugin({
       const delay = setTimeout(() => {
         watching = begin();
         watching.catch((error: unknown) => {
-          log.warn({ err: error }, "the watchdog could not start; blocks of the event loop are not reported");
+          log.warn({ err: error }, "the watchdog could not start; code that blocks the event loop is not reported");
         });
       }, DELAY_MS).unref();
       return async () => {

@@ -14,7 +14,7 @@ export interface WatchingOptions {
   readonly reportFile: string;
 }
 
-/** Starts the watchdog's thread. @returns stops it; safe to call twice */
+/** Starts the watchdog's thread. @returns a function that stops the thread; safe to call twice */
 export function startWatching({ log, owners, reportFile }: WatchingOptions): () => Promise<void> {
   Object.defineProperty(globalThis, CONTEXT_MARK, { value: () => owners.current(), configurable: true });
   const memory = new SharedArrayBuffer(SHARED.places * Int32Array.BYTES_PER_ELEMENT);
@@ -36,7 +36,7 @@ export function startWatching({ log, owners, reportFile }: WatchingOptions): () 
   });
   worker.on("message", ({ mark, ms, stack }: BlockOver) => owners.attribute(mark, { ms, stack }));
   worker.on("error", (error) => {
-    log.warn({ err: error }, "the watchdog stopped; blocks of the event loop are no longer reported");
+    log.warn({ err: error }, "the watchdog stopped; code that blocks the event loop is no longer reported");
   });
   worker.unref();
   return async () => {

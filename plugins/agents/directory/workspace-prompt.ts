@@ -20,7 +20,7 @@ const PROMPT_FILES = [
   ["MEMORY.md", "memory.md"],
 ];
 
-/** Most UTF-8 bytes that one character (UTF-16 unit) takes. */
+/** Maximum number of UTF-8 bytes that one character (UTF-16 unit) takes. */
 const BYTES_PER_CHAR = 3;
 
 interface CachedFile {

@@ -4,7 +4,7 @@ import { type Message, textOf } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
 import { CHARS_PER_TOKEN, type Context, HISTORY_MESSAGES, sizeOf, tokensOf } from "./history.ts";
 
-/** Choice: most characters of one message in the text to summarize. */
+/** Choice: maximum number of characters of one message in the text to summarize. */
 const MESSAGE_CHARS = 8_000;
 
 export interface Fullness {

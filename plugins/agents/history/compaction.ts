@@ -85,7 +85,10 @@ export async function tryCompact(
   }
 }
 
-/** Most characters to summarize in one request. `safeguard` limits them to a share of the window, so that no request overflows. */
+/**
+ * Maximum number of characters to summarize in one request. `safeguard` limits it to a share of the window, so that no
+ * request overflows.
+ */
 function partChars({ config, model }: CompactionSetup): number {
   const { mode, maxHistoryShare, reserveTokens } = config.compaction;
   const window = windowOf(model, config.contextTokens);

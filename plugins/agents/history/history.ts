@@ -5,7 +5,7 @@ import type { Message, ResolvedModel, ToolCallBlock, ToolResultMessage, UserMess
 import type { TranscriptItem } from "@svc/sdk/sessions";
 import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
 
-/** Choice: most messages read from a transcript; the budget below, or a compaction, usually needs fewer. */
+/** Choice: maximum number of messages read from a transcript; the budget below or a compaction usually needs fewer. */
 export const HISTORY_MESSAGES = 400;
 
 /** Choice: a rough, conservative estimate for most languages and tokenizers. */
@@ -16,7 +16,7 @@ const DEFAULT_ANSWER_TOKENS = 8_192;
 const IMAGE_CHARS = 4_500;
 
 export interface HistoryLimits {
-  /** Most characters of all messages; the last user message always fits. */
+  /** Maximum number of characters of all messages; the last user message always fits. */
   readonly budgetChars: number;
   /** Whether the model accepts images; otherwise a line of text replaces each. */
   readonly images: boolean;

@@ -73,7 +73,7 @@ async function stored(
     await persist(close, { clock, signal: run.abandoned, isDone: async () => true }).catch((thrown: unknown) =>
       log.error(
         { err: thrown, runId: outcome.runId },
-        "the record of an ended run could not be closed; the next start may repeat the run",
+        "the record of an ended run could not be closed; the next start of the gateway may repeat the run",
       ),
     );
     return refused;

@@ -6,12 +6,12 @@ import { errorMessage } from "../history/gateway-messages.ts";
 import { HTTP_LANE } from "./queue.ts";
 import type { RunRecord } from "./store.ts";
 
-/** Most messages that are searched for tool calls. */
+/** Maximum number of messages that are searched for tool calls. */
 const LOOKED_THROUGH = 1_000;
 
 const INTERRUPTED = "interrupted by a gateway restart";
 
-/** Choice: most restarts of a run, so that a run that crashes the gateway does not do so forever. */
+/** Choice: maximum number of restarts of a run, so that a run that crashes the gateway does not do so forever. */
 const MAX_RESUMES = 3;
 
 /** `outcome`: the run was closed. */
@@ -40,7 +40,10 @@ export async function recoverInterrupted(record: RunRecord, env: Environment): P
     await services.sessions.append(sessionKey, closing, [store.ended(outcome, "running", "interrupted")]);
     return { isResumed: false, outcome };
   } catch (error) {
-    log.error({ err: error, runId }, "an interrupted run could not be recovered; the next start tries again");
+    log.error(
+      { err: error, runId },
+      "an interrupted run could not be recovered; the next start of the gateway tries again",
+    );
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ import type { QueueSettings } from "./queue-settings.ts";
 
 /** Milliseconds an outcome is kept in memory. Spec: protocol/methods-agent.md §2. */
 export const KEEP_MS = 600_000;
-/** Choice: most outcomes kept in memory; older ones are read from their records. */
+/** Choice: maximum number of outcomes kept in memory; older ones are read from their records. */
 export const KEEP_COUNT = 1_000;
 
 /** Traces of a run in its session. */

@@ -26,7 +26,7 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
       const { fresh, state, acceptedAt } = await runs.prepareAndStart(runId, toolConnection(call), prepare);
       const accepted = { runId, status: "accepted", acceptedAt };
       const isOver = state.status !== "accepted" && state.status !== "running";
-      // A duplicate gets a single response with the state of the first request.
+      // A repeated request with the same idempotency key gets one response: the current state of the run.
       if (!fresh && !isOver) return accepted;
       if (fresh) call.accept(accepted);
       const outcome = fresh ? await runs.wait(runId) : await runs.wait(runId, 0);
@@ -54,7 +54,7 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
   };
 }
 
-/** The outcome of the run, or of the run its message was merged into. */
+/** The outcome of the run, or of the run its message was merged into; `undefined` when the timeout passes. */
 async function followed(
   { runs, clock }: Pick<MethodSources, "runs" | "clock">,
   runId: string,
@@ -69,7 +69,7 @@ async function followed(
 /** The second response of a new request, or the only response of a duplicate. @throws GatewayError `UNAVAILABLE` with a payload. Spec: §1. */
 function finalResponse(outcome: RunOutcome | undefined, runId: string, acceptedAt: number): RunResult {
   if (!outcome) {
-    const summary = "the gateway stopped before the run ended; call agent.wait for the outcome";
+    const summary = "the gateway stopped before the run ended; after it is back, call agent.wait for the outcome";
     unavailable(summary, { payload: { runId, status: "error", summary }, retryAfterMs: 2_000 });
   }
   if (outcome.status === "error") {
@@ -87,7 +87,7 @@ function finalResponse(outcome: RunOutcome | undefined, runId: string, acceptedA
       payloads: isSilent ? [] : [{ text, mediaUrl: null }],
       meta: {
         durationMs: endedAt - startedAt,
-        // Absent, not null or undefined: existing clients validate strictly.
+        // Unknown fields are left out, and never null: existing clients validate strictly.
         agentMeta: Object.fromEntries(Object.entries(agentMeta).filter(([, value]) => value !== undefined)),
         ...(status === "aborted" ? { aborted: true } : {}),
       },

@@ -10,7 +10,7 @@ export interface QueueSettings {
   readonly mode: QueueMode;
   /** Milliseconds without a new message before a follow-up starts. */
   readonly debounceMs: number;
-  /** Most waiting messages of a session, at least 1. */
+  /** Maximum number of waiting messages of a session, at least 1. */
   readonly cap: number;
   readonly drop: "old" | "new" | "summarize";
 }

@@ -268,7 +268,7 @@ export class Lanes {
   /**
    * Queues `work` at the end of `lane`. A rejection only frees the slot; `work` has to report its own failures.
    * @param isBeyond it needs no slot, since the job that waits for it already holds one of this lane
-   * @returns a function that removes it; false when it had started (or was already removed)
+   * @returns a function that removes `work` from the lane. It returns false when `work` had started or was removed
    */
   enter(name: string, work: () => Promise<void>, isBeyond = false): () => boolean {
     const job: Job = { work, places: isBeyond ? 0 : 1 };

@@ -8,7 +8,7 @@ import type { Delivery } from "@svc/sdk/channels";
 
 /** Choice: milliseconds of retries on a temporarily unavailable channel before the caller gets an error. */
 export const DELIVERY_MS = 60_000;
-/** Choice: most failures kept for repeated requests. */
+/** Choice: maximum number of failures kept for repeated requests. */
 const MOST_FAILURES = 1_000;
 
 export interface ReplyDeliverySources {

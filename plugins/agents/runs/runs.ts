@@ -278,7 +278,7 @@ export class Runs implements AgentRuns {
   #refuseIfLeft(runId: string): void {
     const run = this.#live.get(runId);
     if (!this.#isGatewayStopping || !run || !this.#isLeft(run)) return;
-    const summary = "the run starts after the restart; call agent.wait for the outcome";
+    const summary = "the run starts after the restart; after that, call agent.wait for the outcome";
     throw gatewayStopping(summary, { runId, status: "error", summary: `the gateway is stopping: ${summary}` });
   }
 

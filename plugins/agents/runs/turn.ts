@@ -25,7 +25,7 @@ export interface TurnSetup {
   readonly runId: string;
   /** Messages of the first request; the last one is the user's. */
   readonly history: readonly Message[];
-  /** Most rounds of tool calls; one more is an error. */
+  /** Maximum number of rounds of tool calls; one more round is an error. */
   readonly maxToolRounds: number;
   readonly signal: AbortSignal;
   /** Why `signal` aborted. */
@@ -50,7 +50,7 @@ export interface TurnSetup {
    * @returns messages that replace all so far; `undefined`: the run fails
    */
   readonly shrink?: (error: unknown) => Promise<readonly Message[] | undefined>;
-  /** Most characters of text of all answers of the run. */
+  /** Maximum number of characters of text of all answers of the run. */
   readonly maxAnswerChars: number;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
 }

@@ -60,7 +60,7 @@ export interface TaskCompletion {
   readonly replyInstruction: string;
 }
 
-/** Choice: most characters of a result that are passed on; the rest stays in the sub-agent's session. */
+/** Choice: maximum number of characters of a result that are passed on; the rest stays in the sub-agent's session. */
 export const MAX_RESULT_CHARS = 30_000;
 
 export function taskCompletionText(event: TaskCompletion): string {

@@ -8,7 +8,7 @@ import { subagentSettings } from "./settings.ts";
 /** Choice: default and maximum of the seconds a sender waits. */
 const DEFAULT_WAIT_S = 60;
 const MAX_WAIT_S = 3_600;
-/** Choice: most characters of one message. */
+/** Choice: maximum number of characters of one message. */
 const MAX_CHARS = 100_000;
 
 export interface SessionToolSources extends Omit<SendingSources, "agents"> {

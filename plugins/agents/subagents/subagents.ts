@@ -21,7 +21,7 @@ import { type ConfiguredAgents, meantAgentId } from "../directory/directory.ts";
 import { isSubagentKey, narrowed, SUBAGENT, SUBAGENT_RESULT, subagentSettings } from "./settings.ts";
 import { type Subrun, SubrunStore } from "./store.ts";
 
-/** Choice: most rows of each kind that one sweep handles. */
+/** Choice: maximum number of rows of each kind that one sweep handles. */
 const SWEEP_LIMIT = 50;
 
 export interface SubagentSources {

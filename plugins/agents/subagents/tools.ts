@@ -6,7 +6,7 @@ import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./settings.ts";
 import type { Subagents } from "./subagents.ts";
 import type { Subrun } from "./store.ts";
 
-/** Choice: most sub-runs that `subagents` lists. */
+/** Choice: maximum number of sub-runs that `subagents` lists. */
 const LISTED = 20;
 
 export interface SubagentToolSources {

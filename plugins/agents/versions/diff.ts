@@ -3,7 +3,7 @@ import { invalidRequest } from "@svc/sdk";
 
 /** Unchanged lines shown around a change. */
 const CONTEXT = 3;
-/** Choice: most lines of a compared text; a text of 1 MiB with shorter lines would block the gateway for half a second. */
+/** Choice: maximum number of lines of a compared text; 1 MiB of shorter lines would block the gateway for half a second. */
 const MAX_LINES = 20_000;
 /** Choice: line comparisons and edits after which the differing lines count as replaced. Bounds the time for hostile texts. */
 const MAX_STEPS = 4_000_000;

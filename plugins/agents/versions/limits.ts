@@ -1,6 +1,6 @@
 /** Which versions of a file are kept. Pure. */
 
-/** Choice: most versions of one file. */
+/** Choice: maximum number of versions of one file. */
 export const MAX_VERSIONS = 50;
 /** Choice: total bytes of all versions of one file; the newest version is always kept. */
 export const MAX_TOTAL_BYTES = 8 * 1024 * 1024;

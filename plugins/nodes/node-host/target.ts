@@ -4,7 +4,7 @@ import { invalidRequest } from "@svc/sdk";
 import type { CommandTarget } from "@svc/sdk/cli";
 import { gatewayAddress, isLoopbackHost } from "@svc/sdk/client";
 
-/** The gateway's own secret. */
+/** The gateway's shared secret: a token or a password. */
 export interface SharedSecret {
   readonly token?: string;
   readonly password?: string;
@@ -14,7 +14,7 @@ export interface NodeTarget {
   /** `ws://` or `wss://` */
   readonly url: string;
   readonly tlsFingerprint?: string;
-  /** `undefined`: the device has only its own token. */
+  /** `undefined`: no secret was given; the device uses its device token. */
   readonly secret: SharedSecret | undefined;
 }
 
@@ -24,7 +24,7 @@ const EXAMPLE_PORT = "18789";
 /**
  * The target given on the command line.
  * @param addresses addresses of this machine
- * @throws GatewayError `INVALID_REQUEST`: not an address, or one that would send the credential unencrypted over a network
+ * @throws GatewayError `INVALID_REQUEST`: the address is invalid, or the credential would cross a network unencrypted
  */
 export function nodeTarget(
   { url: text, token, password, tlsFingerprint }: CommandTarget,
@@ -34,12 +34,12 @@ export function nodeTarget(
   const url =
     gatewayAddress(text) ??
     invalidRequest(
-      `${JSON.stringify(text).slice(0, 200)} is not an address of a gateway\nNext: write it like --url ws://127.0.0.1:${EXAMPLE_PORT}`,
+      `${JSON.stringify(text).slice(0, 200)} is not a valid gateway address\nNext: write it like --url ws://127.0.0.1:${EXAMPLE_PORT}`,
     );
   const isHere = isLoopbackHost(url.hostname) || addresses.includes(url.hostname.replace(/^\[|\]$/g, ""));
   if (url.protocol === "ws:" && !isHere && !isInsecure) {
     invalidRequest(
-      `${url.origin} is another machine, and ws:// would send the credential and all commands and output unencrypted\n` +
+      `${url.origin} leads to another machine, where ws:// would send the credential, all commands and all output unencrypted\n` +
         `Next: use wss://, or a tunnel (ssh -N -L ${EXAMPLE_PORT}:127.0.0.1:${EXAMPLE_PORT} ${url.hostname}), or --insecure on a network that nobody else can read`,
     );
   }

@@ -56,7 +56,7 @@ export async function holdStart(run: BindableRun, binding: Binding, sources: Hol
 }
 
 function changed(what: string): GatewayError {
-  return denied(what, "run the command again, so that its current contents are judged");
+  return denied(what, "run the command again, so that the current content of the command's files is checked");
 }
 
 async function fromCopy(run: BindableRun, { files }: Binding, { copies, reach }: HoldSources): Promise<HeldStart> {

@@ -104,7 +104,7 @@ function inTurn<T>(here: Root, work: () => Promise<T>): Promise<T> {
 
 /**
  * Watches each file and not the directory, since a command cannot cause events for files it cannot write.
- * @param replaced called when a path no longer refers to its file @returns stops watching
+ * @param replaced called when a path no longer refers to its file @returns a function that stops watching
  */
 async function watched(files: readonly string[], replaced: (path: string) => void): Promise<() => void> {
   const ends: (() => void)[] = [];

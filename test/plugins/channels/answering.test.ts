@@ -209,7 +209,10 @@ describe("an answer", () => {
       await clock.advance(60_000);
     }
     assert.deepEqual([settled, sent], [[], []]);
-    assert.equal(lines.at(-1), "storage cannot record the outcome of a message; the next start resumes it");
+    assert.equal(
+      lines.at(-1),
+      "storage cannot record the outcome of a message; the next start of the plugin resumes the message",
+    );
     assert.equal(lines.length, 3);
     assert.equal(answering.waiting("pigeon", "a"), 0);
   });

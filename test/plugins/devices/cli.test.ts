@@ -198,7 +198,7 @@ describe("svc pairing", limited, () => {
     });
     assert.deepEqual((await done).scopes, [READ]);
     assert.equal(waits, 2);
-    assert.match(notes.join("\n"), /svc devices approve [0-9a-f-]{36}\nwaiting for the approval, at most 60 s$/);
+    assert.match(notes.join("\n"), /svc devices approve [0-9a-f-]{36}\nWaiting for the approval, at most 60 s\.$/);
   });
 
   it("join fails with the next step when no approval comes in time, and when the request is rejected", async (t) => {

@@ -27,7 +27,11 @@ describe("what a tool answers", () => {
       ["buggy", 500, toolError("tool execution failed")],
       ["unwritable", 500, toolError("tool execution failed")],
       ["nobody", 404, gone("nobody")],
-      ["message", 400, toolError("wrong arguments: at root: must have required properties action")],
+      [
+        "message",
+        400,
+        toolError("invalid arguments for the tool message: at root: must have required properties action"),
+      ],
     ];
     for (const [tool, status, body] of rows) {
       const answer = await invoke({ tool });
@@ -142,7 +146,10 @@ describe("a dry run", () => {
     };
     assert.deepEqual([good.status, good.body], [200, { ok: true, dryRun: true, result }]);
     const wrong = await invoke({ tool: "message", args: { action: 5 }, dryRun: true });
-    assert.deepEqual([wrong.status, wrong.body], [400, toolError("wrong arguments: at /action: must be string")]);
+    assert.deepEqual(
+      [wrong.status, wrong.body],
+      [400, toolError("invalid arguments for the tool message: at /action: must be string")],
+    );
     for (const tool of ["cron", "nobody"])
       assert.deepEqual((await invoke({ tool, dryRun: true })).body, gone(tool), "the policy is asked as well");
     assert.deepEqual(shed.ran, []);

@@ -71,7 +71,12 @@ describe("tools", () => {
   });
 
   const refusals: [string, Options, ToolCall, RegExp][] = [
-    ["arguments that do not fit", {}, call({ path: 5 }), /wrong arguments: at \/path: must be string/],
+    [
+      "arguments that do not fit",
+      {},
+      call({ path: 5 }),
+      /invalid arguments for the tool read: at \/path: must be string/,
+    ],
     [
       "a scope the principal lacks",
       { tool: readTool({ scope: "operator.admin" }) },
@@ -115,7 +120,10 @@ describe("tools", () => {
     const before = hook((final: ToolCall) => void seen.push(final));
     assert.deepEqual(told(await use({ hooks: { params: change({ path: "/b" }), before } })), ["done", "/b 3"]);
     assert.equal(seen[0]?.name, "read");
-    assert.match(String(told(await use({ hooks: { params: change({ path: 1 }) } }))[1]), /wrong arguments/);
+    assert.match(
+      String(told(await use({ hooks: { params: change({ path: 1 }) } }))[1]),
+      /invalid arguments for the tool read/,
+    );
   });
 
   it("passes the gate a frozen call, and runs exactly that call", async () => {

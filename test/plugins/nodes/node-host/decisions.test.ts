@@ -37,7 +37,7 @@ describe("the gateway of a node", () => {
 
   for (const url of ["gateway", "ftp://x", "ws://", "18789"]) {
     it(`is never "${url}"`, () => {
-      assert.throws(() => nodeTarget({ url }, false), /is not an address of a gateway\nNext: write it like/);
+      assert.throws(() => nodeTarget({ url }, false), /is not a valid gateway address\nNext: write it like/);
     });
   }
 });
