@@ -70,11 +70,7 @@ export class Access {
       ...(weak === undefined
         ? []
         : [
-            `${weak}: anyone who can reach this machine can guess it; Next: ${
-              this.authority.settings.mode === "password"
-                ? `svc config set --string gateway.auth.password "$(openssl rand -hex 24)"`
-                : "svc config unset gateway.auth.token, and the next start generates a token"
-            }`,
+            `${weak}: anyone who can reach this machine can guess it; Next: svc config set --string gateway.auth.${this.authority.settings.mode} "$(openssl rand -hex 24)"`,
           ]),
     ];
   }

@@ -4,6 +4,7 @@
  */
 import type { Requirement } from "@svc/sdk";
 import { type GraphNode, type Order, orderPlugins, tokenOf } from "./graph.ts";
+import { TOO_OFTEN } from "./failure.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { PluginFacts } from "./kind.ts";
 import { services as SERVICES } from "./kinds/services.ts";
@@ -184,7 +185,7 @@ export class Activation {
   #nextAttempt({ id, failures }: PluginInstance, reason: string): NotStaged {
     const now = this.#lifecycle.clock.elapsed();
     if (!failures.add(now)) return { state: "failed", reason, retryMs: failures.restartMs };
-    const why = `${reason}; failed 5 times within a minute; fix it, then run: svc plugins reload ${id}`;
+    const why = `${reason}; ${TOO_OFTEN}; fix it, then run: svc plugins reload ${id}`;
     return { state: "quarantined", reason: why, retryMs: failures.quarantine(now) };
   }
 

@@ -37,6 +37,8 @@ function isSetupOutcome(error: unknown): error is SetupOutcome {
 /** Number of failures within `WINDOW_MS` that leads to quarantine. */
 const TOO_MANY = 5;
 const WINDOW_MS = 60_000;
+/** Why a plugin is in quarantine. */
+export const TOO_OFTEN = `failed ${TOO_MANY} times within ${WINDOW_MS / 1_000} s`;
 /** Duration of the first, the second and every further quarantine. ms */
 const QUARANTINE_MS = [60_000, 300_000, 1_800_000] as const;
 /** Time after the end of a quarantine after which the next one counts as the first again. ms */

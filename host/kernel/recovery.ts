@@ -2,6 +2,7 @@
 import type { Clock, Logger } from "@svc/sdk";
 import type { Activation } from "./activation.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { TOO_OFTEN } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import { tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
@@ -63,12 +64,12 @@ export class Recovery {
     const restMs = instance.failures.quarantine(now);
     log.error(
       { plugin: id, restMs },
-      `plugin ${id} failed 5 times within a minute and is in quarantine for ${restMs / 1_000} s; next: svc plugins why ${id}`,
+      `plugin ${id} ${TOO_OFTEN} and is in quarantine for ${restMs / 1_000} s; next: svc plugins why ${id}`,
     );
     this.#later(async () => {
       if (instance.state !== "active" || instance.current !== failing) return; // replaced or taken down meanwhile
       await this.#rest(instance, `waits for plugin ${id}, which is in quarantine`);
-      const reason = `failed 5 times within a minute; see the log, fix it, then run: svc plugins reload ${id}`;
+      const reason = `${TOO_OFTEN}; see the log, fix it, then run: svc plugins reload ${id}`;
       lifecycle.settle(instance, { state: "quarantined", reason, retryMs: restMs });
     });
   }

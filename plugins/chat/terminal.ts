@@ -1,5 +1,5 @@
 /** The conversation of a person (or a pipe) over streams: prints replies as they arrive, reads lines, handles Ctrl-C. */
-import { COMMAND_NAMES, HELP } from "@svc/kit/chat-commands";
+import { HELP, namesCommand } from "@svc/kit/chat-commands";
 import { answerIn, answerPrompt, endLine, type OpenQuestions, questionLines, type QuestionNews } from "@svc/kit/exec";
 import { type GatewayError, isGatewayError, messageOf } from "@svc/sdk";
 import { visibleLines } from "@svc/sdk/cli";
@@ -207,8 +207,7 @@ async function localCommand(conversation: Conversation, line: string, terminal: 
   }
   const [, count] = /^\/history(?:\s+([1-9]\d{0,2}|1000))?$/.exec(line) ?? [undefined, undefined];
   if (line !== "/history" && count === undefined) {
-    const [, name] = /^\/([a-z]+)(?:\s|$)/i.exec(line) ?? [];
-    if (name === undefined || COMMAND_NAMES.includes(name.toLowerCase())) return false;
+    if (!/^\/[a-z]+(\s|$)/i.test(line) || namesCommand(line)) return false;
     terminal.note(
       `Unknown command ${visibleLines(line)}; /help lists the commands. To send it to the agent, put it in quotes.`,
     );

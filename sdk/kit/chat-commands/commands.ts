@@ -26,8 +26,24 @@ export type Command =
   /** A run with `RunRequest.compact`. */
   | { readonly kind: "compact"; readonly instructions: string };
 
-/** Names of the commands, without the slash. */
-export const COMMAND_NAMES: readonly string[] = ["new", "reset", "stop", "compact", "queue", "status", "trust", "help"];
+const alone = (kind: "help" | "status" | "trust") => (rest: string) => (rest === "" ? { kind } : undefined);
+
+/** By name, without the slash. @param rest what follows the name @throws GatewayError `INVALID_REQUEST` */
+const COMMANDS: Readonly<Record<string, (rest: string) => Command | undefined>> = {
+  new: (text) => ({ kind: "restart", reason: "new", text }),
+  reset: (text) => ({ kind: "restart", reason: "reset", text }),
+  stop: () => undefined, // with further words it goes to the agent; `isStopRequest` knows the others
+  compact: (instructions) => ({ kind: "compact", instructions }),
+  queue: queueCommand,
+  help: alone("help"),
+  status: alone("status"),
+  trust: alone("trust"),
+};
+
+/** Whether the message begins with the name of a command, also where the rest makes it a message for the agent. */
+export function namesCommand(message: string): boolean {
+  return Object.hasOwn(COMMANDS, partsOf(message).name);
+}
 
 /**
  * The command in `message`, or `undefined` if it is for the agent.
@@ -35,26 +51,13 @@ export const COMMAND_NAMES: readonly string[] = ["new", "reset", "stop", "compac
  */
 export function commandIn(message: string): Command | undefined {
   if (isStopRequest(message)) return { kind: "stop" };
-  const [, name, text = ""] = /^\s*\/([a-z]+)(?:\s+([^]*))?$/i.exec(message) ?? [];
-  const rest = text.trim();
-  switch (name?.toLowerCase()) {
-    case "new":
-      return { kind: "restart", reason: "new", text: rest };
-    case "reset":
-      return { kind: "restart", reason: "reset", text: rest };
-    case "compact":
-      return { kind: "compact", instructions: rest };
-    case "queue":
-      return queueCommand(rest);
-    case "help":
-      return rest === "" ? { kind: "help" } : undefined;
-    case "status":
-      return rest === "" ? { kind: "status" } : undefined;
-    case "trust":
-      return rest === "" ? { kind: "trust" } : undefined;
-    default:
-      return undefined;
-  }
+  const { name, rest } = partsOf(message);
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.(rest) : undefined;
+}
+
+function partsOf(message: string): { readonly name: string; readonly rest: string } {
+  const [, name = "", text = ""] = /^\s*\/([a-z]+)(?:\s+([^]*))?$/i.exec(message) ?? [];
+  return { name: name.toLowerCase(), rest: text.trim() };
 }
 
 /** Who sent the command, and when (epoch ms). */

@@ -36,12 +36,14 @@ describe("a weak secret", () => {
   const warned = (settings: AuthSettings) => new Access(settings, {}, 18_789, createFakeClock()).warnings();
 
   it("is a warning that names the way to a strong one in its mode", () => {
-    assert.match(
-      warned({ mode: "token", token: "abc" }).join(),
-      /fewer than 16.*Next: svc config unset gateway\.auth\.token/,
-    );
-    const [password] = warned({ mode: "password", password: "hunter2" });
-    assert.match(String(password), /fewer than 12.*Next: svc config set --string gateway\.auth\.password "\$\(openssl/);
+    const weak: [settings: AuthSettings, characters: number][] = [
+      [{ mode: "token", token: "abc" }, 16],
+      [{ mode: "password", password: "hunter2" }, 12],
+    ];
+    for (const [settings, characters] of weak) {
+      const next = `fewer than ${characters} characters: .* Next: svc config set --string gateway\\.auth\\.${settings.mode} "\\$\\(openssl`;
+      assert.match(warned(settings).join(), new RegExp(next));
+    }
     assert.deepEqual(warned({ mode: "token", token: "abcdef0123456789" }), []);
   });
 });

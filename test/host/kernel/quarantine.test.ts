@@ -87,7 +87,7 @@ describe("a quarantine", limited, () => {
     await clock.advance(5_000);
     const { state, reason, retryAt } = report("ill") ?? {};
     assert.deepEqual([state, retryAt], ["quarantined", begun + 60_000]);
-    assert.match(reason ?? "", /failed 5 times within a minute; .+ svc plugins reload ill$/);
+    assert.match(reason ?? "", /failed 5 times within 60 s; .+ svc plugins reload ill$/);
     await assert.rejects(asks(), (error: { code?: string; retryAfterMs?: number; message?: string }) => {
       assert.equal(error.code, "UNAVAILABLE");
       assert.match(error.message ?? "", /ill\.ask is unavailable: plugin ill is quarantined/);
