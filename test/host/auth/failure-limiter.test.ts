@@ -6,6 +6,8 @@ import { array, assert as check, constantFrom, integer, property, tuple } from "
 import { proxyPolicy, resolvePeer } from "../../../host/auth/client-address.ts";
 import {
   FailureLimiter,
+  HOOK_LIMITER,
+  LIMITER_DEFAULTS,
   limiterKey,
   type LimiterSettings,
   type Reservation,
@@ -33,6 +35,13 @@ function scene(settings: Partial<LimiterSettings> = {}) {
 }
 
 describe("failed attempts", () => {
+  it("of webhooks have separate limits", () => {
+    assert.deepEqual(
+      { ...LIMITER_DEFAULTS, ...HOOK_LIMITER },
+      { maxAttempts: 20, windowMs: 60_000, lockoutMs: 60_000, exemptLoopback: false, maxKeys: 10_000 },
+    );
+  });
+
   it("lock after the default number for the default time, and no earlier [H1.6 H1.8]", () => {
     const { clock, fail, retryAfter } = scene();
     fail(9);

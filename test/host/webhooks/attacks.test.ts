@@ -442,4 +442,30 @@ describe("bodies", limited, () => {
     assert.equal((await post("note", deep(201))).status, 400);
     assert.equal(notes.length, 2);
   });
+
+  it("of many small values are read once", async (t) => {
+    const { post, notes } = await webhookGateway(t);
+    const many = `{"text":"x",${Array.from({ length: 20_000 }, (_, index) => `"k${index}":0`).join()}}`;
+    const same = `{${'"text":"x",'.repeat(20_000)}"text":"last"}`;
+    for (const body of [many, same]) assert.equal((await post("note", body)).status, 200);
+    assert.deepEqual(Object.keys(notes[0]?.params ?? {}).toSorted(), ["mode", "text"]);
+    assert.match(String(notes[1]?.params["text"]), /last/);
+  });
+
+  it("meet the last of a thousand mappings with conditions, or none", async (t) => {
+    const mappings = Array.from({ length: 1_000 }, (_, index) => ({
+      match: { path: "in", when: { "a.b[0].c": { not: index }, "list[3].deep.name": `n${index}`, kind: ["x", "y"] } },
+      action: "note",
+      textTemplate: `{{kind}} ${index}`,
+    }));
+    const { post, notes } = await webhookGateway(t, { hooks: { mappings } });
+    const payload = (index: number) => ({
+      a: { b: [{ c: -1 }] },
+      list: [0, 0, 0, { deep: { name: `n${index}` } }],
+      kind: "y",
+    });
+    assert.equal((await post("in", payload(999))).status, 200);
+    assert.equal(notes[0]?.mapping, "mapping-1000");
+    assert.equal((await post("in", payload(1_000))).status, 404);
+  });
 });

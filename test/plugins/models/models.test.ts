@@ -159,6 +159,12 @@ describe("a request to a model", () => {
     assert.deepEqual(charged, []);
   });
 
+  it("sends no request if already aborted", async () => {
+    const { models, asked } = setup(() => yields(finish));
+    await assert.rejects(read(models, AbortSignal.abort(new Error("too late"))), { message: "too late" });
+    assert.equal(asked.length, 0);
+  });
+
   it("stops after an abort between two pieces, and lets the provider clean up", async () => {
     const abort = new AbortController();
     const { models, state } = cleaning(text, silence);
