@@ -18,7 +18,7 @@ const STALE_LOCK_MS = 5_000;
 const MAX_FILES = 500;
 const DAY_MS = 86_400_000;
 /** Never follows a symbolic link, never waits for the reader of a pipe. */
-const OPEN = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const OPEN = constants.O_APPEND | constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 type Disk = Pick<
   typeof nodeFs,
@@ -145,7 +145,7 @@ export class LogFile {
       this.#disk.closeSync(fd);
       throw new Error(`${path} is not a regular file; set another path in logging.file`);
     }
-    return { fd, path, inode: stats.ino, size: stats.size, lookedAt: now, isCut: this.#endsInside(path, stats.size) };
+    return { fd, path, inode: stats.ino, size: stats.size, lookedAt: now, isCut: this.#endsInside(fd, stats.size) };
   }
 
   /** Not recursive: in a file system without real directories, recursive creation never ends. */
@@ -157,12 +157,11 @@ export class LogFile {
     }
   }
 
-  #endsInside(path: string, size: number): boolean {
+  /** Reads the open file, since another process may have renamed its path. */
+  #endsInside(fd: number, size: number): boolean {
     if (size === 0) return false;
-    const fd = this.#disk.openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const last = Buffer.alloc(1);
     this.#disk.readSync(fd, last, 0, 1, size - 1);
-    this.#disk.closeSync(fd);
     return last.toString() !== "\n";
   }
 

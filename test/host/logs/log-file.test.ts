@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import nodeFs, {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -169,6 +170,20 @@ describe("the log file", () => {
     file.write("1\n");
     assert.equal(troubles.length, 1);
     assert.deepEqual(readdirSync(directory), ["x.log"]);
+  });
+
+  it("loses no line when another process renames the file while this one opens it", (t) => {
+    const place: { directory?: string } = {};
+    const fstatSync = ((fd: number) => {
+      renameSync(join(String(place.directory), "x.log"), join(String(place.directory), "x.1.log"));
+      return nodeFs.fstatSync(fd);
+    }) as typeof nodeFs.fstatSync; // no options
+    const { file, directory, troubles, read } = open(t, { name: "x.log" }, { disk: { ...nodeFs, fstatSync } });
+    place.directory = directory;
+    mkdirSync(directory);
+    writeFileSync(join(directory, "x.log"), "old\n");
+    file.write("new\n");
+    assert.deepEqual([troubles, read("x.1.log")], [[], "old\nnew\n"]);
   });
 
   it("of two processes loses no line of either", async (t) => {
