@@ -106,6 +106,8 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual([report()?.state, asleep(), seen.imported], ["active", true, []]);
     assert.ok(client.hello.features.methods.includes("guest.hi"));
     assert.deepEqual(gateway.holdings()["methods"], 11);
+    await assert.rejects(client.request("guest.nothing", {}), { code: "INVALID_REQUEST" });
+    assert.equal(asleep(), true);
     const answers = await Promise.all(Array.from({ length: 20 }, () => client.request("guest.hi", {})));
     assert.deepEqual(
       answers.map((answer) => (answer as { n: number }).n).sort((a, b) => a - b),
@@ -114,12 +116,6 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual([report()?.state, asleep(), seen.log], ["active", false, ["setup"]]);
     assert.equal(gateway.holdings()["methods"], 11, "the same declarations, now its own");
     assert.equal(typeof report()?.importMs, "number");
-  });
-
-  it("refuses params like an awake plugin, and stays asleep", async (t) => {
-    const { client, asleep } = await sleeping(t, greeting);
-    await assert.rejects(client.request("guest.nothing", {}), { code: "INVALID_REQUEST" });
-    assert.equal(asleep(), true);
   });
 
   it("is woken by a route", async (t) => {
@@ -171,11 +167,12 @@ describe("a plugin that is asleep", limited, () => {
 
   it("is awake at the start if its section differs from the defaults, or by the operator's setting", async (t) => {
     const path = await packageIn(directory(t), {
-      head: `config: Type.Object({ n: Type.Integer({ default: 1 }) }),`,
-      setup: `serve("n", () => ({ n: gateway.config.n }));`,
+      head: `config: Type.Object({ n: Type.Integer({ default: 1 }) }), sections: { lists: Type.Array(Type.String(), { default: ["a"] }) },`,
+      setup: `serve("n", () => ({ n: gateway.config.n })); serve("list", () => ({ list: gateway.sections.lists }));`,
     });
     const untouched = await start(t, [path], { config: { guest: { n: 1 } } });
     assert.equal(untouched.asleep(), true);
+    assert.deepEqual(await untouched.client.request("guest.list", {}), { list: ["a"] });
     const configured = await start(t, [path], { config: { guest: { n: 2 } } });
     assert.equal(configured.asleep(), false);
     assert.deepEqual(await configured.client.request("guest.n", {}), { n: 2 });
@@ -208,16 +205,6 @@ describe("a plugin that is asleep", limited, () => {
     await client.request("plugins.list", {});
     await until(() => seen.log?.includes("plugins.list") === true, "the tap");
     assert.equal(asleep(), false);
-  });
-
-  it("has the defaults of sections that are lists", async (t) => {
-    const head = `sections: { lists: Type.Array(Type.String(), { default: ["a"] }) },`;
-    const { client, asleep } = await sleeping(t, {
-      head,
-      setup: `serve("list", () => ({ list: gateway.sections.lists }));`,
-    });
-    assert.equal(asleep(), true);
-    assert.deepEqual(await client.request("guest.list", {}), { list: ["a"] });
   });
 
   describe("whose section changes", () => {
@@ -279,8 +266,9 @@ describe("a plugin that is asleep", limited, () => {
   for (const run of ["worker", "process"] as const)
     describe(`that runs in a ${run}`, () => {
       const elsewhere: Written = {
-        before: `import { isMainThread } from "node:worker_threads"; let n = 0;`,
-        setup: `serve("hi", () => ({ n: ++n, here: isMainThread && process.pid === ${process.pid} })); serve("die", () => process.exit(3));`,
+        before: `import { writeFileSync } from "node:fs"; import { isMainThread } from "node:worker_threads"; let n = 0;`,
+        setup: `gateway.onStop(() => writeFileSync(gateway.stateDir + "/released", ""));
+          serve("hi", () => ({ n: ++n, here: isMainThread && process.pid === ${process.pid} })); serve("die", () => process.exit(3));`,
       };
       const scene = async (t: TestContext, written: Written) => {
         const config = { plugins: { entries: { guest: { run } } } };
@@ -288,8 +276,8 @@ describe("a plugin that is asleep", limited, () => {
         return { ...scene, isStarted: () => existsSync(join(scene.gateway.paths.stateDir, "plugins/guest")) };
       };
 
-      it("has no thread or process before its first use, and then one", async (t) => {
-        const { client, report, asleep, isStarted } = await scene(t, elsewhere);
+      it("has no thread or process before its first use; that one is restarted when it ends, and releases what it acquired", async (t) => {
+        const { client, gateway, report, asleep, isStarted } = await scene(t, elsewhere);
         assert.deepEqual([report()?.state, report()?.placement, asleep(), isStarted()], ["active", run, true, false]);
         const answers = await Promise.all(Array.from({ length: 5 }, () => client.request("guest.hi", {})));
         assert.deepEqual(
@@ -297,14 +285,9 @@ describe("a plugin that is asleep", limited, () => {
           [1, 2, 3, 4, 5].map((n) => ({ n, here: false })),
         );
         assert.deepEqual([report()?.state, asleep(), isStarted()], ["active", false, true]);
-      });
-
-      it("releases what its use acquired", async (t) => {
-        const { client, gateway } = await scene(t, {
-          before: `import { writeFileSync } from "node:fs";`,
-          setup: `gateway.onStop(() => writeFileSync(gateway.stateDir + "/released", "")); serve("hi", () => ({}));`,
-        });
-        await client.request("guest.hi", {});
+        await client.request("guest.die", {}).catch(() => undefined);
+        await until(() => report()?.generation === 2 && report()?.state === "active", "the next attempt");
+        assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
         await gateway.stop();
         assert.ok(existsSync(join(gateway.paths.stateDir, "plugins/guest/released")));
       });
@@ -320,21 +303,6 @@ describe("a plugin that is asleep", limited, () => {
         writeEntry(path, elsewhere);
         await client.request("plugins.reload", { id: "guest" });
         assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
-      });
-
-      it("restarts when its thread or process ends", async (t) => {
-        const { client, report } = await scene(t, elsewhere);
-        await client.request("guest.die", {}).catch(() => undefined);
-        await until(() => report()?.generation === 2 && report()?.state === "active", "the next attempt");
-        assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
-      });
-
-      it("is quarantined when it fails too often", async (t) => {
-        const { client, report } = await scene(t, {
-          setup: `gateway.hooks.rpcAfter.tap(() => { throw new Error("boom"); });`,
-        });
-        for (let turn = 0; turn < 6; turn++) await client.request("plugins.list", {});
-        await until(() => report()?.state === "quarantined", "the quarantine");
       });
 
       it("is refused at the start if a declaration works only in the gateway's own thread", async (t) => {
@@ -377,28 +345,21 @@ describe("a plugin that is asleep", limited, () => {
     return { ...scene, writes, reload, both: () => [scene.asleep("pen"), scene.asleep("well")] };
   };
 
-  it("first wakes the providers of its required services", async (t) => {
-    const { both, writes } = await writing(t);
-    assert.deepEqual(both(), [true, true]);
-    await writes();
-    assert.deepEqual(both(), [false, false]);
-  });
-
-  it("wakes the providers of its required services when it is reloaded", async (t) => {
-    const { both, writes, reload } = await writing(t);
-    await reload("pen");
-    assert.deepEqual(both(), [false, false]);
-    await writes();
-    await reload("well");
-    await writes();
-  });
-
-  it("stays asleep when a provider of its required services is reloaded", async (t) => {
-    const { both, writes, reload } = await writing(t);
-    await reload("well");
-    assert.deepEqual(both(), [true, false]);
-    await writes();
-  });
+  const reloads: [what: string, reloaded: string | undefined, both: boolean[]][] = [
+    ["wakes with the providers of its required services", undefined, [true, true]],
+    ["wakes with the providers of its required services when it is reloaded", "pen", [false, false]],
+    ["stays asleep when a provider of its required services is reloaded", "well", [true, false]],
+  ];
+  for (const [what, reloaded, asleep] of reloads)
+    it(what, async (t) => {
+      const { both, writes, reload } = await writing(t);
+      if (reloaded) await reload(reloaded);
+      assert.deepEqual(both(), asleep);
+      await writes();
+      assert.deepEqual(both(), [false, false]);
+      await reload("well");
+      await writes();
+    });
 
   it("is awake if a configured plugin uses its service", async (t) => {
     const head = `requires: { ink: Ink }, config: Type.Object({ n: Type.Integer({ default: 1 }) }),`;
@@ -554,14 +515,18 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
       assert.equal(readdirSync(join(stateDir, "cache/jiti/declared")).length, 1);
     });
 
-  for (const text of ["", "{", "null", '{"format":99}', '{"format":2}'])
-    it(`with a broken declared.json is imported at the start: ${text || "empty"}`, async (t) => {
-      const path = await packageIn(directory(t), greeting);
-      writeFileSync(join(path, "declared.json"), text);
-      const { client, asleep } = await start(t, [path]);
-      assert.equal(asleep(), false);
-      assert.deepEqual(await client.request("guest.hi", {}), { n: 1 });
-    });
+  it("with a broken declared.json is imported at the start", async (t) => {
+    const home = directory(t);
+    const texts = ["", "{", "null", '{"format":99}', '{"format":2}'];
+    const ids = texts.map((_, at) => `guest-${at}`);
+    const paths = await Promise.all(ids.map((id) => packageIn(home, { ...greeting, id })));
+    for (const [at, text] of texts.entries()) writeFileSync(join(home, ids[at] ?? "", "declared.json"), text);
+    const { client, asleep } = await start(t, paths);
+    for (const id of ids) {
+      assert.equal(asleep(id), false, id);
+      assert.deepEqual(await client.request(`${id}.hi`, {}), { n: 1 });
+    }
+  });
 
   it("gets its file from `svc plugins declare`, and `svc plugins check` fails when that file is stale", async (t) => {
     const home = directory(t);

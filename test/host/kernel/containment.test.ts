@@ -7,6 +7,7 @@ import {
   defineEvent,
   defineExtensionPoint,
   defineService,
+  GatewayError,
   misconfigured,
   notReady,
   type Plugin,
@@ -98,12 +99,6 @@ describe("a plugin that fails before it runs", () => {
     await assert.rejects(refused, { message: "plugin bad is not running", retryAfterMs: 1_000 });
   });
 
-  it("has invalid settings", async (t) => {
-    const plugin = pluginOf("bad", { config: Type.Object({ max: Type.Integer() }) }, () => {});
-    const started = testGateway(t, { plugins: [goodPlugin, plugin], config: { bad: { max: "many" } } });
-    await assert.rejects(started, { name: "StartupRefusal", message: /^ {2}bad\.max: must be integer$/m });
-  });
-
   it("gets an unknown setting, though its schema does not forbid further keys", async (t) => {
     const config = { "storage-sqlite": { flie: "x" } };
     const started = testGateway(t, { plugins: [goodPlugin, "storage-sqlite"], config });
@@ -145,6 +140,28 @@ describe("a plugin that fails while it runs", () => {
     );
     const { client } = await startWith(t, plugin);
     await assert.rejects(client.call(wrong.ping, {}), { code: "INTERNAL" });
+  });
+
+  it("returns what JSON cannot represent: INTERNAL, charged to the plugin", async (t) => {
+    const method = { summary: "-", scope: "operator.read", params: Empty, result: Type.Unknown() } as const;
+    const odd = defineContract("bad", { now: method, later: method, circular: method, details: method, accepted: method });
+    const circular: Record<string, unknown> = {};
+    circular["self"] = circular;
+    const plugin = pluginOf("bad", (gateway) =>
+      gateway.serve(odd, {
+        now: () => ({ size: 1n }),
+        later: () => Promise.resolve({ size: 1n }),
+        circular: () => circular,
+        details: () => Promise.reject(new GatewayError("CONFLICT", "no", { details: circular })),
+        accepted: ({ accept }) => (accept({ size: 1n }), {}),
+      }),
+    );
+    const { client, report } = await startWith(t, plugin, [], { checkResults: false });
+    for (const name of ["now", "later", "circular", "accepted"] as const)
+      await assert.rejects(client.call(odd[name], {}), { code: "INTERNAL" }, name);
+    await assert.rejects(client.call(odd.details, {}), { code: "CONFLICT", message: "no" });
+    assert.deepEqual(await client.call(good.ping, {}), { pong: true });
+    assert.equal(report()?.errors, 4);
   });
 
   it("throws or rejects in every() and after(): attributed, and the timer continues", async (t) => {
@@ -200,22 +217,6 @@ describe("waiting", () => {
   const states = (gateway: HostedGateway) => gateway.plugins().map(({ state }) => state);
   const Thing = defineService<{ n: number }>()("thing", "1.0.0");
   const user = pluginOf("user", { requires: { thing: Thing } }, (gateway) => gateway.serve(bad, { ping: () => ({}) }));
-
-  it("a plugin without its service is pending, with the service as the reason", async (t) => {
-    const { report, client } = await startWith(t, user);
-    assert.equal(report()?.state, "pending");
-    assert.match(report()?.reason ?? "", /waits for the service thing 1\.0\.0/);
-    await assert.rejects(client.call(bad.ping, {}), /unknown method/);
-  });
-
-  it("a provider that fails to start affects only its dependents", async (t) => {
-    const provider = pluginOf("provider", { provides: [Thing] }, (gateway) => {
-      gateway.provide(Thing, { n: 1 });
-      gateway.start(() => Promise.reject(new Error("no disk")));
-    });
-    const { gateway } = await testGateway(t, { plugins: [goodPlugin, provider, user] });
-    assert.deepEqual(states(gateway), ["active", "failed", "pending"]);
-  });
 
   it("a plugin that is notReady is retried, and its dependents start after it", async (t) => {
     const clock = createFakeClock();

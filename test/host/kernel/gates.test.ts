@@ -224,18 +224,14 @@ describe("two plugins that tap one hook declared in two ways", limited, () => {
   const listener = (id: string, kind: "observe" | "gate") =>
     definePlugin({ id, api: "^1.0.0", setup: (gateway) => gateway.hook(declared(kind)).tap(() => undefined) });
 
-  it("fail only the second plugin", async (t) => {
-    const { client, report } = await startScene(t, [listener("one", "observe"), listener("two", "gate"), shopPlugin]);
-    assert.equal(report("one")?.state, "active");
+  it("fail only the second plugin, and neither if only the descriptions differ", async (t) => {
+    const other = { ...declared("observe"), when: "in other words" };
+    const reworded = pluginOf("three", (gateway) => gateway.hook(other).tap(() => {}));
+    const plugins = [listener("one", "observe"), listener("two", "gate"), reworded, shopPlugin];
+    const { client, report } = await startScene(t, plugins);
+    assert.deepEqual([report("one")?.state, report("three")?.state], ["active", "active"]);
     const reason = "the hook bell.rung of bell is declared in two different ways; use the value that bell exports";
     assert.deepEqual([report("two")?.state, report("two")?.reason], ["failed", reason]);
     assert.deepEqual(await client.call(shop.free, {}), { ok: true });
-  });
-
-  it("are both accepted if only the descriptions differ", async (t) => {
-    const other = { ...declared("observe"), when: "in other words" };
-    const reworded = pluginOf("two", (gateway) => gateway.hook(other).tap(() => {}));
-    const { report } = await startScene(t, [listener("one", "observe"), reworded]);
-    assert.deepEqual([report("one")?.state, report("two")?.state], ["active", "active"]);
   });
 });

@@ -86,14 +86,6 @@ describe("a reload", limited, () => {
     await assert.rejects(client.call(shop.ask, {}), { code: "INVALID_REQUEST" });
   });
 
-  it("starts a plugin that could not be set up before", async (t) => {
-    const slot = await slotOf(t, version("x", { also: () => authRequired("log in") }));
-    const { reload, client, state } = await startScene(t, [slot]);
-    assert.equal(state("shop"), "blocked");
-    slot.become(version("in"));
-    assert.deepEqual((await reload("shop")).state, "active");
-    assert.deepEqual(await client.call(shop.ask, {}), { answer: "in" });
-  });
 });
 
 describe("a new version that cannot be set up leaves the old one serving", limited, () => {
@@ -137,22 +129,6 @@ describe("a new version that cannot be set up leaves the old one serving", limit
   const neighbour = pluginOf("neighbour", (gateway) =>
     gateway.serve(contractOf("neighbour", "hello"), { hello: () => ({}) }),
   );
-  for (const [why, next, reason] of rows) {
-    it(why, async (t) => {
-      const slot = await slotOf(t, version("old"));
-      const { client, reload, report } = await startScene(t, [slot, neighbour]);
-      slot.become(next);
-      const told = await reload("shop");
-      assert.deepEqual([told.ok, told.state, told.rolledBack, told.generation], [false, "active", false, 1]);
-      assert.match(told.reason ?? "", reason);
-      assert.deepEqual(await client.call(shop.ask, {}), { answer: "old" });
-      assert.equal(report("shop")?.generation, 1);
-      slot.become(version("mended"));
-      assert.equal((await reload("shop")).ok, true);
-      assert.deepEqual(await client.call(shop.ask, {}), { answer: "mended" });
-    });
-  }
-
   const packaged: [why: string, next: Plugin, reason: RegExp][] = [
     [
       "it taps a gate its package does not list",
@@ -165,16 +141,28 @@ describe("a new version that cannot be set up leaves the old one serving", limit
       /^method mall\.ask is not listed under "svc\.namespaces"; add "mall" to svc\.namespaces in package\.json$/,
     ],
   ];
-  for (const [why, next, reason] of packaged) {
-    it(why, async (t) => {
-      const slot = await slotOf(t, version("old"), { id: "shop", namespaces: ["shop"] });
-      const { client, reload } = await startScene(t, [slot]);
-      slot.become(next);
-      const told = await reload("shop");
-      assert.match(told.reason ?? "", reason);
-      assert.deepEqual(await client.call(shop.ask, {}), { answer: "old" });
+  for (const [kind, manifest, all] of [
+    ["single file", undefined, rows],
+    ["package", { id: "shop", namespaces: ["shop"] }, packaged],
+  ] as const)
+    it(`of a ${kind}, for each reason, until a version can be set up`, async (t) => {
+      const slot = await slotOf(t, version("old"), manifest);
+      const { client, reload, report } = await startScene(t, [slot, neighbour]);
+      for (const [why, next, reason] of all) {
+        const { generation } = report("shop") ?? {};
+        slot.become(next);
+        const told = await reload("shop");
+        assert.deepEqual([told.ok, told.state, told.rolledBack], [false, "active", false], why);
+        assert.match(told.reason ?? "", reason);
+        assert.deepEqual([told.generation, report("shop")?.generation], [generation, generation], why);
+        assert.deepEqual(await client.call(shop.ask, {}), { answer: "old" }, why);
+        slot.become(version("mended"));
+        assert.equal((await reload("shop")).ok, true, why);
+        assert.deepEqual(await client.call(shop.ask, {}), { answer: "mended" }, why);
+        slot.become(version("old"));
+        await reload("shop");
+      }
     });
-  }
 });
 
 describe("a new version that does not start", limited, () => {
