@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { root } from "../../checkout.ts";
-import { home } from "./svc.ts";
+import { home, writeVerb } from "./svc.ts";
 
 const few = { plugins: { use: ["config"] } };
 
@@ -22,35 +21,22 @@ describe("svc completion --complete", { timeout: 120_000 }, () => {
     ["nonsense x", ""],
     ["gateway call -- --", ""],
   ];
-  for (const [line, found] of rows) {
-    it(`svc ${line}: ${found || "nothing"}`, async (t) => {
-      const words = line.split(" ");
-      const { code, stdout, stderr } = await home(t, few).svc(["completion", "--complete", "--", ...words]);
+  it("prints the words that may follow, with descriptions for --describe", async (t) => {
+    const { svc } = home(t, few);
+    for (const [line, found] of rows) {
+      const { code, stdout, stderr } = await svc(["completion", "--complete", "--", ...line.split(" ")]);
       assert.deepEqual([code, stderr], [0, ""]);
-      assert.equal(stdout.split("\n").filter(Boolean).sort().join(" "), found);
-    });
-  }
-
-  it("adds descriptions with --describe", async (t) => {
-    const { stdout } = await home(t, few).svc(["completion", "--complete", "--describe", "--", "config", "unset"]);
+      assert.equal(stdout.split("\n").filter(Boolean).sort().join(" "), found, line);
+    }
+    const { stdout } = await svc(["completion", "--complete", "--describe", "--", "config", "unset"]);
     assert.equal(stdout, "unset\tRemove one value\n");
   });
 
   it("knows the verbs and options of plugins, and runs none", async (t) => {
-    const { svc, configPath } = home(t, { plugins: { use: ["./greeter"] } });
-    const directory = join(dirname(configPath), "greeter");
-    mkdirSync(directory);
-    const commands = [{ name: "greet", summary: "Greet somebody" }];
-    const svcKey = { id: "greeter", api: "^1.0.0", entry: "./plugin.ts", cli: "./cli.ts", commands };
-    writeFileSync(join(directory, "package.json"), JSON.stringify({ name: "greeter", version: "1.0.0", svc: svcKey }));
-    writeFileSync(join(directory, "plugin.ts"), 'throw new Error("a completion loads no plugin");');
-    writeFileSync(
-      join(directory, "cli.ts"),
-      `import { defineCommands } from "@svc/sdk/cli";
-const options = [{ flags: "--loud", description: "Shout" }];
-export default defineCommands([{ name: "greet", summary: "Greet somebody", options, async run() {} }]);`,
-    );
-    const ask = async (...words: string[]) => (await svc(["completion", "--complete", "--", ...words])).stdout;
+    const here = home(t, { plugins: { use: ["./greeter"] } });
+    const options = '[{ flags: "--loud", description: "Shout" }]';
+    writeVerb(here, "greeter", "greet", `options: ${options}, async run() {}`);
+    const ask = async (...words: string[]) => (await here.svc(["completion", "--complete", "--", ...words])).stdout;
     assert.equal(await ask("gre"), "greet\n");
     assert.equal(await ask("greet", "--l"), "--loud\n");
   });

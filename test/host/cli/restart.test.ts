@@ -10,8 +10,9 @@ const hashOf = async ({ svc }: Home) =>
   JSON.parse((await svc(["gateway", "call", "config.get", "--json"])).stdout).hash as string;
 
 describe("svc gateway run, restarted", { timeout: 120_000 }, () => {
-  it("by SIGUSR1 keeps its process, its address and its state", async (t) => {
-    const here = home(t, few);
+  it("by SIGUSR1 keeps its process, address and state; retries while the configuration refuses a start, until a signal ends it", async (t) => {
+    const off = { ...few, gateway: { reload: { mode: "off" } } };
+    const here = home(t, off);
     const { ready, says, kill, stop } = await here.run();
     kill("SIGUSR1");
     assert.match(
@@ -20,8 +21,15 @@ describe("svc gateway run, restarted", { timeout: 120_000 }, () => {
     );
     assert.equal((await fetch(`${ready.url.replace("ws", "http")}/healthz`)).status, 200);
     assert.ok(await hashOf(here), "the token is the same");
-    const { code } = await stop();
-    assert.equal(code, 0);
+    writeFileSync(here.configPath, JSON.stringify({ ...off, logging: { level: 5 } }));
+    kill("SIGUSR1");
+    assert.match(await says(/restart failed[^]*every 5 s\.\n/), /logging\.level: must be one of/);
+    writeFileSync(here.configPath, JSON.stringify(off));
+    await says(/gateway restarted [^]*gateway restarted \(SIGUSR1\)/);
+    writeFileSync(here.configPath, "{");
+    kill("SIGUSR1");
+    await says(/restart failed[^]*restart failed/);
+    assert.equal((await stop()).code, 0);
   });
 
   it("by a configuration change reads the new configuration", async (t) => {
@@ -38,25 +46,5 @@ describe("svc gateway run, restarted", { timeout: 120_000 }, () => {
     await says(/bound anew/); // without a session to notify, the log has the message
     assert.equal((await stop()).code, 0);
     assert.throws(() => readFileSync(sentinel.path), { code: "ENOENT" });
-  });
-
-  it("with a configuration that refuses a start keeps retrying, and reports why", async (t) => {
-    const here = home(t, { ...few, gateway: { reload: { mode: "off" } } });
-    const { says, kill, stop } = await here.run();
-    writeFileSync(here.configPath, JSON.stringify({ ...few, gateway: { port: "x" } }));
-    kill("SIGUSR1");
-    assert.match(await says(/restart failed[^]*every 5 s\.\n/), /gateway\.port: must be integer/);
-    writeFileSync(here.configPath, JSON.stringify(few));
-    await says(/gateway restarted \(SIGUSR1\)/);
-    assert.equal((await stop()).code, 0);
-  });
-
-  it("ends on a signal while it waits for the next attempt", async (t) => {
-    const here = home(t, { ...few, gateway: { reload: { mode: "off" } } });
-    const { says, kill, stop } = await here.run();
-    writeFileSync(here.configPath, "{");
-    kill("SIGUSR1");
-    await says(/restart failed/);
-    assert.equal((await stop()).code, 0);
   });
 });

@@ -1,11 +1,11 @@
 /** Runs the built command `svc` in its own process, with a temporary state directory. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { root } from "../../checkout.ts";
+import { directory, put } from "../../directory.ts";
 
 type Context = Pick<TestContext, "after">;
 
@@ -43,15 +43,14 @@ const COMMAND_TIMEOUT_MS = 30_000;
 
 /** @param config written to `svc.json`; text as it is, anything else as JSON */
 export function home(t: Context, config?: unknown): Home {
-  const directory = mkdtempSync(join(tmpdir(), "svc-cli-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const stateDir = join(directory, "state");
-  const configPath = join(directory, "svc.json");
+  const place = directory(t, "svc-cli-");
+  const stateDir = join(place, "state");
+  const configPath = join(place, "svc.json");
   if (config !== undefined) writeFileSync(configPath, typeof config === "string" ? config : JSON.stringify(config));
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_") && name !== "NODE_OPTIONS");
   const environment = {
     ...Object.fromEntries(own),
-    HOME: directory,
+    HOME: place,
     SVC_STATE_DIR: stateDir,
     SVC_CONFIG_PATH: configPath,
   };
@@ -115,4 +114,18 @@ function collect(child: ChildProcess) {
     });
   child.stdin?.end();
   return { child, finished, firstLine, says };
+}
+
+/** Writes a package next to the configuration that adds the verb; its plugin cannot be loaded. @param members of the verb besides its name and summary */
+export function writeVerb({ configPath }: Home, id: string, name: string, members: string): void {
+  const commands = [{ name, summary: "Greet somebody" }];
+  const svc = { id, api: "^1.0.0", entry: "./plugin.ts", cli: "./cli.ts", commands };
+  const at = join(dirname(configPath), id);
+  put(join(at, "package.json"), JSON.stringify({ name: id, version: "1.0.0", type: "module", svc }));
+  put(join(at, "plugin.ts"), 'throw new Error("a command loads no plugin");');
+  put(
+    join(at, "cli.ts"),
+    `import { defineCommands } from "@svc/sdk/cli";
+export default defineCommands([{ name: "${name}", summary: "Greet somebody", ${members} }]);`,
+  );
 }

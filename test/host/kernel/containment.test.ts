@@ -144,7 +144,13 @@ describe("a plugin that fails while it runs", () => {
 
   it("returns what JSON cannot represent: INTERNAL, charged to the plugin", async (t) => {
     const method = { summary: "-", scope: "operator.read", params: Empty, result: Type.Unknown() } as const;
-    const odd = defineContract("bad", { now: method, later: method, circular: method, details: method, accepted: method });
+    const odd = defineContract("bad", {
+      now: method,
+      later: method,
+      circular: method,
+      details: method,
+      accepted: method,
+    });
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const plugin = pluginOf("bad", (gateway) =>

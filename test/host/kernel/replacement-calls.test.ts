@@ -1,7 +1,15 @@
 /** Calls and requests during a replacement: those in flight finish on the old version or are interrupted at the deadline, new ones wait, none is lost. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type Call, defineContract, defineService, GatewayError, type Plugin, type PluginGateway, Type } from "@svc/sdk";
+import {
+  type Call,
+  defineContract,
+  defineService,
+  GatewayError,
+  type Plugin,
+  type PluginGateway,
+  Type,
+} from "@svc/sdk";
 import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Any, barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";

@@ -85,7 +85,6 @@ describe("a reload", limited, () => {
     assert.deepEqual([ok, state, reason], [false, "disabled", "disabled by plugins.entries.shop.enabled"]);
     await assert.rejects(client.call(shop.ask, {}), { code: "INVALID_REQUEST" });
   });
-
 });
 
 describe("a new version that cannot be set up leaves the old one serving", limited, () => {
