@@ -1,12 +1,13 @@
 /** `npm start` before the gateway runs: `.ci/start.mjs`, in a small copy of a checkout whose build leaves a mark. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { root } from "../../checkout.ts";
+import { directory, put } from "../../directory.ts";
 import { cleanEnvironment } from "../../gateway-process.ts";
 
 const BUILD = `import { mkdirSync, writeFileSync } from "node:fs";
@@ -19,25 +20,22 @@ keepStamp(sources);
 console.log("built");`;
 
 function checkout(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), "svc-start-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  mkdirSync(join(directory, ".ci"));
-  mkdirSync(join(directory, "host/cli"), { recursive: true });
-  mkdirSync(join(directory, "state"));
-  for (const name of ["start.mjs", "sources.mjs"]) cpSync(join(root, ".ci", name), join(directory, ".ci", name));
-  writeFileSync(join(directory, ".ci/build.mjs"), BUILD);
-  writeFileSync(join(directory, "host/cli/svc.js"), "console.log(process.argv.slice(2).join(' '));");
-  writeFileSync(join(directory, "host/cli/source.ts"), "1");
-  const state = join(directory, "state");
+  const place = directory(t);
+  const state = join(place, "state");
+  mkdirSync(state);
+  for (const name of ["start.mjs", "sources.mjs"]) cpSync(join(root, ".ci", name), join(place, ".ci", name));
+  writeFileSync(join(place, ".ci/build.mjs"), BUILD);
+  put(join(place, "host/cli/svc.js"), "console.log(process.argv.slice(2).join(' '));");
+  put(join(place, "host/cli/source.ts"), "1");
   const start = () => {
-    const { stdout, stderr } = spawnSync(process.execPath, [join(directory, ".ci/start.mjs"), "--port", "0"], {
+    const { stdout, stderr } = spawnSync(process.execPath, [join(place, ".ci/start.mjs"), "--port", "0"], {
       cwd: tmpdir(),
       env: cleanEnvironment(state),
       encoding: "utf8",
     });
     return `${stderr}${stdout}`;
   };
-  return { directory, state, start };
+  return { source: join(place, "host/cli/source.ts"), state, start };
 }
 
 describe("npm start", () => {
@@ -45,8 +43,7 @@ describe("npm start", () => {
   const BUILDS = `Building, since sources changed; this takes about half a minute ...\nbuilt\n${RUNS}`;
 
   it("builds once, and again only after a source was changed, added or removed", (t) => {
-    const { directory, start } = checkout(t);
-    const source = join(directory, "host/cli/source.ts");
+    const { source, start } = checkout(t);
     assert.deepEqual([start(), start()], [BUILDS, RUNS]);
     writeFileSync(source, "2; // changed");
     assert.deepEqual([start(), start()], [BUILDS, RUNS]);

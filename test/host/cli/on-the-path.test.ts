@@ -1,18 +1,17 @@
 /** After the install command of the README, `svc` is on the PATH, without a registry. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { root } from "../../checkout.ts";
+import { directory } from "../../directory.ts";
 import { cleanEnvironment } from "../../gateway-process.ts";
 import { CTRL_C, inTerminal } from "./pseudo-terminal.ts";
 
 describe("svc on the PATH", () => {
   it("is installed by the command of the README, and completes its commands", (t) => {
-    const elsewhere = mkdtempSync(join(tmpdir(), "svc-path-"));
-    t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
+    const elsewhere = directory(t);
     const line = "npm install --global ./host/cli";
     assert.ok(readFileSync(join(root, "README.md"), "utf8").includes(`\n${line}\n`));
     const prefix = join(elsewhere, "prefix");
@@ -34,8 +33,7 @@ describe("svc on the PATH", () => {
   });
 
   it("is offered by the start text if it is missing", async (t) => {
-    const elsewhere = mkdtempSync(join(tmpdir(), "svc-path-"));
-    t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
+    const elsewhere = directory(t);
     spawnSync("ln", ["-s", join(root, "host/cli/svc.js"), join(elsewhere, "svc")]);
     const usual = (process.env["PATH"] ?? "").split(delimiter).filter((place) => !existsSync(join(place, "svc")));
     const told = async (...places: string[]) => {

@@ -1,10 +1,10 @@
 /** Which gateway a command connects to. Spec: http/auth.md §2 "Client/CLI-side order". */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { resolveTarget, type Target, type TargetFlags } from "../../../host/cli/target.ts";
+import { directory } from "../../directory.ts";
 
 interface Situation {
   readonly flags?: TargetFlags;
@@ -22,8 +22,7 @@ async function target(
   t: TestContext,
   { flags = {}, env = {}, config, last, fingerprint, kept, localKey }: Situation,
 ): Promise<Target> {
-  const stateDir = mkdtempSync(join(tmpdir(), "svc-target-"));
-  t.after(() => rmSync(stateDir, { recursive: true, force: true }));
+  const stateDir = directory(t);
   if (config !== undefined) writeFileSync(join(stateDir, "svc.json"), JSON.stringify(config));
   if (last !== undefined)
     writeFileSync(join(stateDir, "startup-report.json"), JSON.stringify({ url: last, tlsFingerprint: fingerprint }));
