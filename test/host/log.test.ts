@@ -7,7 +7,7 @@ import type { LogLevel } from "../../host/logs/log.ts";
 import { logSettings } from "../../host/logs/settings.ts";
 import { directory } from "../directory.ts";
 
-const place = directory({ after });
+const place = directory({ after: (work) => after(() => work()) });
 
 /** Settings with a separate log file. */
 let serial = 0;

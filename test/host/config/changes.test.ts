@@ -1,8 +1,11 @@
+/** What follows from the schema: changed keys, how they are reloaded, hints for forms. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Strict, Type } from "@svc/sdk";
+import { Strict, type TSchema, Type } from "@svc/sdk";
 import { changedKeys, reloadKindOf, reloadKinds, strongest } from "../../../host/config/changes.ts";
+import { composeHints, type Hint } from "../../../host/config/hints.ts";
 import { HOST_SECTIONS } from "../../../host/config/host-schema.ts";
+import { composeSchema } from "../../../host/config/schema.ts";
 
 describe("changedKeys", () => {
   const rows: [why: string, before: unknown, after: unknown, paths: string[]][] = [
@@ -87,15 +90,66 @@ describe("the reload kind of a change", () => {
     assert.equal(reloadKindOf("gateway.port", gateway), "restart");
   });
 
-  it("exists for every key of the host", () => {
-    for (const [name, schema] of Object.entries(HOST_SECTIONS))
-      for (const key of Object.keys(schema.properties))
-        assert.ok(["hot", "plugin", "restart"].includes(reloadKindOf([name, key], schema)), `${name}.${key}`);
-  });
-
   it("of several is the strongest", () => {
     assert.equal(strongest([]), undefined);
     assert.equal(strongest(["hot", "plugin", "hot"]), "plugin");
     assert.equal(strongest(["plugin", "restart", "hot"]), "restart");
+  });
+});
+
+const hintsOf = (schema: TSchema): Record<string, Hint> =>
+  composeHints(composeSchema([{ section: "notes", plugin: "notes", schema }]));
+
+describe("hints for forms", () => {
+  it("take label, help, group, order, advanced, sensitive, placeholder and tags from the schema", () => {
+    const given = { group: "Access", order: 7, advanced: true, sensitive: true, placeholder: "abc" };
+    const key = Type.String({ title: "The key", description: "What it is for", tags: ["storage"], ...given });
+    const hints = hintsOf(Strict({ key }, { title: "My notes", order: 55 }));
+    assert.deepEqual(hints["notes"], { label: "My notes", group: "My notes", order: 55 });
+    const tags = ["security", "storage", "advanced"];
+    assert.deepEqual(hints["notes.key"], { label: "The key", help: "What it is for", ...given, tags });
+  });
+
+  it("are otherwise derived from the words of the key, the section, the position and secret names", () => {
+    const hints = hintsOf(Strict({ first: Type.Integer(), someApiKey: Type.String(), maxTokens: Type.Integer() }));
+    assert.deepEqual(hints["notes.first"], { label: "First", group: "Notes", order: 1 });
+    const secret = { sensitive: true, tags: ["security"] };
+    assert.deepEqual(hints["notes.someApiKey"], { label: "Some Api Key", group: "Notes", order: 2, ...secret });
+    assert.equal(hints["notes.maxTokens"]?.sensitive, undefined);
+  });
+
+  it("name map entries, items and members of a union", () => {
+    const pin = (options: object = {}) => Type.Object({ pin: Type.String({ sensitive: true, ...options }) });
+    const hints = hintsOf(
+      Strict({
+        byName: Type.Record(Type.String(), pin({ description: "A pin" })),
+        list: Type.Array(pin()),
+        either: Type.Union([Type.Null(), pin()]),
+        open: Type.Object({}, { additionalProperties: pin() }),
+        plainToken: Type.String({ sensitive: false }),
+      }),
+    );
+    for (const path of ["byName.*.pin", "list[].pin", "either.pin", "open.*.pin"])
+      assert.equal(hints[`notes.${path}`]?.sensitive, true, path);
+    assert.equal(hints["notes.byName.*.pin"]?.help, "A pin");
+    assert.equal(hints["notes.plainToken"]?.sensitive, false);
+  });
+
+  it("do not hide an object or a list as a whole because of its name", () => {
+    const hints = hintsOf(Strict({ secrets: Strict({ mode: Type.Boolean() }), tokens: Type.Array(Type.String()) }));
+    assert.deepEqual([hints["notes.secrets"]?.sensitive, hints["notes.tokens"]?.sensitive], [undefined, undefined]);
+  });
+
+  it("of the host have the order of its sections; its secrets are marked", () => {
+    const hints = composeHints(composeSchema([]));
+    assert.deepEqual([hints["gateway"]?.order, hints["plugins"]?.order, hints["logging"]?.order], [30, 205, 900]);
+    assert.equal(hints["gateway.auth.token"]?.sensitive, true);
+    assert.deepEqual(hints["gateway.port"]?.tags, ["network"]);
+  });
+
+  it("survive a schema with odd keys", () => {
+    const hints = hintsOf(Type.Object(JSON.parse('{"__proto__": {"type": "string", "sensitive": true}}')));
+    assert.equal(({} as Record<string, unknown>)["sensitive"], undefined);
+    assert.ok(hints["notes.__proto__"]);
   });
 });

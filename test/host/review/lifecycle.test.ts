@@ -1,12 +1,14 @@
 /** Races and leaks in the plugin lifecycle that occur only in unusual orders of events. */
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
 import { definePlugin, defineService, type Plugin, Type } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
-import { barrier, contractOf, directoryOf, settled, slotOf, startScene, until } from "../kernel/reload-scene.ts";
+import { WorkSignal } from "../../../host/hooks/work-signal.ts";
 import { pluginOf } from "../../plugin-of.ts";
+import { barrier, contractOf, directoryOf, settled, slotOf, startScene, until } from "../kernel/reload-scene.ts";
 
 const limited = { timeout: 120_000 };
 const api = "^1.0.0";
@@ -182,3 +184,26 @@ it(
     assert.deepEqual(await edited.passed, ["admin.n"], "begun in the change, done after it");
   },
 );
+
+it("follows its sources until the work is done, then leaves no listener on them", () => {
+  const [plugin, caller] = [new AbortController(), new AbortController()];
+  const listeners = () => getEventListeners(plugin.signal, "abort").length;
+  const done = new WorkSignal(plugin.signal, caller.signal);
+  const signal = done.get();
+  assert.equal(listeners(), 1);
+  done.ended();
+  assert.equal(listeners(), 0);
+
+  const unlooked = new WorkSignal(plugin.signal);
+  assert.equal(listeners(), 0);
+  unlooked.abort();
+  assert.equal(unlooked.get().aborted, true, "aborted before anybody looked");
+
+  const running = new WorkSignal(plugin.signal, caller.signal);
+  const other = running.get();
+  caller.abort();
+  assert.deepEqual([other.aborted, signal.aborted], [true, false]);
+  running.ended();
+  assert.equal(listeners(), 0);
+  assert.equal(new WorkSignal(caller.signal).get().aborted, true, "its source was aborted before");
+});
