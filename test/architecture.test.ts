@@ -1,23 +1,16 @@
 /** Holds the shape of the house: who may import whom, no knots, no product noun in the host, the SDK's public surface. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, it } from "node:test";
 import { root } from "./checkout.ts";
+import { sourcesBelow } from "./source-reads.ts";
 
 interface SourceFile {
   /** Relative to the checkout. */
   readonly path: string;
   readonly text: string;
   readonly imports: readonly string[];
-}
-
-function filesBelow(directory: string): string[] {
-  return readdirSync(join(root, directory)).flatMap((name) => {
-    const path = join(directory, name);
-    if (name === "node_modules" || name === "dist" || name.startsWith(".")) return [];
-    return statSync(join(root, path)).isDirectory() ? filesBelow(path) : path.endsWith(".ts") ? [path] : [];
-  });
 }
 
 /** Static, type-only, re-exporting and dynamic imports alike. */
@@ -28,7 +21,7 @@ function importsOf(text: string): string[] {
   );
 }
 
-const files: SourceFile[] = ["sdk", "host", "plugins", "examples"].flatMap(filesBelow).map((path) => {
+const files: SourceFile[] = ["sdk", "host", "plugins", "examples"].flatMap(sourcesBelow).map((path) => {
   const text = readFileSync(join(root, path), "utf8");
   return { path, text, imports: importsOf(text) };
 });

@@ -172,22 +172,14 @@ describe("plugins built against API 1.0.0", { timeout: 120_000 }, () => {
     assert.equal((await post("/hooks/orders", { order: "none" }, HOOK_TOKEN)).status, 204);
   });
 
-  it("take a hot key while they run", async (t) => {
-    const plugin = join(FIXTURES, "api-1.0.0/namespace");
-    const { svc, run } = home(t, { plugins: { use: [plugin, "plugins"] }, fixtureNotes: { prefix: "a " } });
+  it("take a hot key while they run, and add a verb", async (t) => {
+    const own = ["namespace", "cli"].map((name) => join(FIXTURES, "api-1.0.0", name));
+    const { svc, run } = home(t, { plugins: { use: [...own, "plugins"] }, fixtureNotes: { prefix: "a " } });
     const { ready } = await run();
     const call = async (text: string) => {
-      const args = [
-        "gateway",
-        "call",
-        "fixture-notes.add",
-        "--params",
-        JSON.stringify({ text }),
-        "--json",
-        "--url",
-        ready.url,
-      ];
-      return JSON.parse((await svc(args)).stdout) as { id: number; text: string };
+      const params = ["--params", JSON.stringify({ text }), "--json", "--url", ready.url];
+      const { stdout } = await svc(["gateway", "call", "fixture-notes.add", ...params]);
+      return JSON.parse(stdout) as { id: number; text: string };
     };
     assert.equal((await call("x")).text, "a x");
     assert.equal((await svc(["config", "set", "fixtureNotes.prefix", "b "])).code, 0);
@@ -195,12 +187,7 @@ describe("plugins built against API 1.0.0", { timeout: 120_000 }, () => {
     while (next.text === "a x") next = await call("x"); // the file is watched
     assert.equal(next.text, "b x");
     assert.ok(next.id > 1, "the plugin was not set up anew");
-  });
 
-  it("add a verb", async (t) => {
-    const plugin = join(FIXTURES, "api-1.0.0/cli");
-    const { svc, run } = home(t, { plugins: { use: [plugin, "plugins"] } });
-    const { ready } = await run();
     const { code, stdout } = await svc(["fixture", "greet", "Ada", "--loud", "--url", ready.url]);
     assert.deepEqual([code, stdout], [0, "HELLO ADA, MANY METHODS\n"]);
     assert.match((await svc(["--help"])).stdout, /fixture/);

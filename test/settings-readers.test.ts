@@ -3,7 +3,7 @@
  * configuration, is read somewhere in the product, beside the places that declare, check or show it.
  */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { config } from "@svc/sdk/config";
@@ -13,15 +13,7 @@ import { root } from "./checkout.ts";
 import { bundlePlugins } from "./conformance/config-bundle.ts";
 import { NO_EFFECT_SEEN } from "./conformance/config-cases.ts";
 import { leavesOf, type Node } from "./conformance/config-leaves.ts";
-import { codeOf, readsProperty } from "./source-reads.ts";
-
-function sourcesBelow(directory: string): string[] {
-  return readdirSync(join(root, directory)).flatMap((name) => {
-    const path = join(directory, name);
-    if (name === "node_modules" || name === "dist" || name.startsWith(".")) return [];
-    return statSync(join(root, path)).isDirectory() ? sourcesBelow(path) : path.endsWith(".ts") ? [path] : [];
-  });
-}
+import { codeOf, readsProperty, sourcesBelow } from "./source-reads.ts";
 
 const sources = new Map(
   ["sdk", "host", "plugins"]

@@ -1,4 +1,16 @@
-/** Where a source reads a property by its name: `.key`, `["key"]`, or taken apart. By text, so that no parser is needed. Pure. */
+/** The sources of the product; and where one reads a property by its name: `.key`, `["key"]`, or taken apart. By text, so that no parser is needed. */
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./checkout.ts";
+
+/** Paths of TypeScript files, relative to the checkout. */
+export function sourcesBelow(directory: string): string[] {
+  return readdirSync(join(root, directory)).flatMap((name) => {
+    const path = join(directory, name);
+    if (name === "node_modules" || name === "dist" || name.startsWith(".")) return [];
+    return statSync(join(root, path)).isDirectory() ? sourcesBelow(path) : path.endsWith(".ts") ? [path] : [];
+  });
+}
 
 /** Comments become blanks, so that what they say is no code. */
 export function codeOf(text: string): string {

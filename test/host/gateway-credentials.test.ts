@@ -249,29 +249,23 @@ describe("between the change and the close", limited, () => {
 });
 
 describe("other changes", limited, () => {
-  const modes: [why: string, from: object, to: object, old: object, next: object][] = [
-    ["token to password", { token: "t" }, { mode: "password", password: "p" }, { token: "t" }, { password: "p" }],
-    [
-      "password to token",
-      { mode: "password", password: "p" },
-      { mode: "token", token: "t" },
-      { password: "p" },
-      { token: "t" },
-    ],
-    ["none to token", { mode: "none" }, { mode: "token", token: "t" }, {}, { token: "t" }],
-    ["token to none", { token: "t" }, { mode: "none" }, { token: "t" }, {}],
-    ["another password", { mode: "password", password: "p" }, { password: "q" }, { password: "p" }, { password: "q" }],
-  ];
-  for (const [why, from, to, old, next] of modes) {
-    it(`of the mode close connections of the old one: ${why}`, async (t) => {
-      const { url, patch } = await start(t, from);
-      const socket = await connectRaw(url, undefined, { auth: old });
+  it("of the mode, or of the password, close connections of the old one", async (t) => {
+    const { url, patch } = await start(t, { mode: "none" });
+    const steps: [to: object, credential: object][] = [
+      [{ mode: "token", token: "t" }, { token: "t" }],
+      [{ mode: "password", password: "p" }, { password: "p" }],
+      [{ password: "q" }, { password: "q" }],
+      [{ mode: "token" }, { token: "t" }],
+      [{ mode: "none" }, {}],
+    ];
+    let socket = await connectRaw(url, undefined, { auth: {} });
+    for (const [to, credential] of steps) {
       await patch({ gateway: { auth: to } });
-      assert.equal((await socket.closed).code, 1008);
-      const welcome = await connectRaw(url, undefined, { auth: next });
-      welcome.ws.close();
-    });
-  }
+      assert.equal((await socket.closed).code, 1008, JSON.stringify(to));
+      socket = await connectRaw(url, undefined, { auth: credential });
+    }
+    socket.ws.close();
+  });
 
   it("that are unusable, or unrelated to credentials, close no connection", async (t) => {
     const { url, patch, gateway } = await start(t);

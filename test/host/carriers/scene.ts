@@ -9,7 +9,7 @@ import { directoryOf } from "../kernel/reload-scene.ts";
 export { until } from "../kernel/reload-scene.ts";
 
 export interface Written {
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Further keys of `svc` in its package.json, in addition to id, api and entry. */
   readonly manifest?: object;
   /** Members of the plugin before `setup`. */

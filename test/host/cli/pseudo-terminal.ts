@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { root } from "../../checkout.ts";
+import { awaited } from "./svc.ts";
 
 export interface PseudoTerminal {
   /** All output so far, without terminal control sequences. */
@@ -27,30 +28,19 @@ export function inTerminal(
   const line = [process.execPath, join(root, "host/cli/svc.js"), ...args].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qefc", `exec ${line}`, "/dev/null"], { env, detached: true });
   let shown = "";
-  const looking = new Set<() => void>();
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const output = awaited(ended);
   const look = (chunk: Buffer) => {
     shown = `${shown}${stripVTControlCharacters(chunk.toString())}`.replaceAll("\r", "");
-    for (const one of looking) one();
+    output.reads(shown);
   };
   child.stdout.on("data", look);
   child.stderr.on("data", look);
-  const ended = once(child, "close").then(([code]) => code as number | null);
   const kill = () => void child.kill("SIGKILL"); // closing the terminal ends the program in it
   t.after(kill);
   return {
     shown: () => shown,
-    shows: (pattern) =>
-      new Promise((resolve, reject) => {
-        const one = () => {
-          const [found] = pattern.exec(shown) ?? [];
-          if (found === undefined) return;
-          looking.delete(one);
-          resolve(found);
-        };
-        looking.add(one);
-        one();
-        void ended.then((code) => reject(new Error(`it ended with ${code} and never showed ${pattern}: ${shown}`)));
-      }),
+    shows: output.says,
     types: (text) => void child.stdin.write(text),
     ended,
     kill,

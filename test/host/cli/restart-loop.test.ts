@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { createFakeClock, type FakeClock } from "@svc/sdk/testing";
 import { type Renewal, type Restartable, runWithRestarts } from "../../../host/cli/restart-loop.ts";
 import type { Restarter } from "../../../host/restarts.ts";
+import { until } from "../kernel/reload-scene.ts";
 
 interface Scene {
   readonly clock: FakeClock;
@@ -13,7 +14,7 @@ interface Scene {
   end(): void;
   request(reason: string): void;
   readonly done: Promise<Renewal<Restartable> | undefined>;
-  /** Waits for the next line of the log. */
+  /** Waits for a line of the log. */
   until(line: string): Promise<void>;
 }
 
@@ -21,11 +22,7 @@ interface Scene {
 function scene(refusals: readonly number[] = []): Scene {
   const clock = createFakeClock();
   const log: string[] = [];
-  const waiting = new Set<() => void>();
-  const say = (line: string) => {
-    log.push(line);
-    for (const check of waiting) check();
-  };
+  const say = (line: string) => void log.push(line);
   let end = () => {};
   let request: Scene["request"] = () => {};
   let current: Restarter = { perform: () => assert.fail("nothing was started") };
@@ -60,16 +57,7 @@ function scene(refusals: readonly number[] = []): Scene {
     end: () => end(),
     request: (reason) => request(reason),
     done,
-    until: (line) =>
-      new Promise((resolve) => {
-        const check = () => {
-          if (!log.includes(line)) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-        check();
-      }),
+    until: (line) => until(() => log.includes(line), line),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Runs the built command `svc` in its own process, with a temporary state directory. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -83,6 +83,32 @@ export function home(t: Context, config?: unknown): Home {
   };
 }
 
+/** Waits for matches in the output of a process. @param ended its exit code */
+export function awaited(ended: Promise<number | null>) {
+  let text = "";
+  const looking = new Set<() => void>();
+  return {
+    /** @param all the output so far */
+    reads(all: string): void {
+      text = all;
+      for (const look of looking) look();
+    },
+    /** The first match in past or future output. */
+    says: (pattern: RegExp) =>
+      new Promise<string>((resolve, reject) => {
+        const look = () => {
+          const [found] = pattern.exec(text) ?? [];
+          if (found === undefined) return;
+          looking.delete(look);
+          resolve(found);
+        };
+        looking.add(look);
+        look();
+        void ended.then((code) => reject(new Error(`it ended with ${code} and never said ${pattern}: ${text}`)));
+      }),
+  };
+}
+
 function collect(child: ChildProcess) {
   let stdout = "";
   let stderr = "";
@@ -95,25 +121,10 @@ function collect(child: ChildProcess) {
     void finished.then(({ code }) => reject(new Error(`it ended with ${code}: ${stdout}${stderr}`)));
   });
   firstLine.catch(() => undefined); // only callers that await it handle the rejection
-  const looking = new Set<() => void>();
-  child.stderr?.on("data", (chunk: Buffer) => {
-    stderr += chunk.toString();
-    for (const look of looking) look();
-  });
-  const says = (pattern: RegExp) =>
-    new Promise<string>((resolve, reject) => {
-      const look = () => {
-        const [found] = pattern.exec(stderr) ?? [];
-        if (found === undefined) return;
-        looking.delete(look);
-        resolve(found);
-      };
-      looking.add(look);
-      look();
-      void finished.then(({ code }) => reject(new Error(`it ended with ${code} and never said ${pattern}: ${stderr}`)));
-    });
+  const output = awaited(finished.then(({ code }) => code));
+  child.stderr?.on("data", (chunk: Buffer) => output.reads((stderr += chunk.toString())));
   child.stdin?.end();
-  return { child, finished, firstLine, says };
+  return { child, finished, firstLine, says: output.says };
 }
 
 /** Writes a package next to the configuration that adds the verb; its plugin cannot be loaded. @param members of the verb besides its name and summary */
@@ -128,4 +139,11 @@ export function writeVerb({ configPath }: Home, id: string, name: string, member
     `import { defineCommands } from "@svc/sdk/cli";
 export default defineCommands([{ name: "${name}", summary: "Greet somebody", ${members} }]);`,
   );
+}
+
+/** The words of a command line after a shell parsed it. */
+export function wordsOf(line: string): readonly string[] {
+  return execFileSync("bash", ["-c", `printf '%s\\0' ${line}`], { encoding: "utf8" })
+    .split("\0")
+    .slice(0, -1);
 }

@@ -329,33 +329,13 @@ describe("a refused write changes nothing:", () => {
   });
 });
 
-describe("concurrent writers", () => {
-  it("on one base hash: exactly one wins, the others get a conflict", async (t) => {
-    const { write, store, current, audit } = await scene(t, "{}");
-    const results = await Promise.allSettled(
-      Array.from({ length: 8 }, (_, index) => write(index % 2 ? "patch" : "replace", { notes: { max: index } })),
-    );
-    const told = results.map((result) => (result.status === "rejected" ? String(result.reason.message) : "won"));
-    assert.equal(told.filter((line) => line.includes("config changed")).length, 7);
-    assert.deepEqual([store.running.text, audit().length], [current(), 1]);
-  });
-
-  it("with edits: none is lost", async (t) => {
-    const { store, edit } = await scene(t, "{}");
-    const add = (index: number) => edit({ path: ["notes", "extra", `k${index}`], value: index });
-    await Promise.all(Array.from({ length: 10 }, (_, index) => add(index)));
-    const { extra } = store.running.parsed["notes"] as { extra: object };
-    assert.equal(Object.keys(extra).length, 10);
-  });
-
-  it("and a manual edit: the file on disk counts, read or not", async (t) => {
-    const { store, write, put, current } = await scene(t, "{}");
-    put('{"notes": {"max": 1}}');
-    await assert.rejects(write("replace", "{}", { baseHash: sha256("{}") }), refused(/config changed/));
-    const { changed } = await write("patch", { notes: { name: "x" } });
-    assert.deepEqual(changed, ["notes.max", "notes.name"], "the gateway gets both");
-    assert.equal(store.running.text, current());
-  });
+it("after a manual edit the file on disk counts, read or not", async (t) => {
+  const { store, write, put, current } = await scene(t, "{}");
+  put('{"notes": {"max": 1}}');
+  await assert.rejects(write("replace", "{}", { baseHash: sha256("{}") }), refused(/config changed/));
+  const { changed } = await write("patch", { notes: { name: "x" } });
+  assert.deepEqual(changed, ["notes.max", "notes.name"], "the gateway gets both");
+  assert.equal(store.running.text, current());
 });
 
 describe("an edit", () => {

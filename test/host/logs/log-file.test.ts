@@ -4,7 +4,6 @@ import { once } from "node:events";
 import nodeFs, {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,23 +13,23 @@ import nodeFs, {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { LogFile, type LogFileOptions } from "../../../host/logs/log-file.ts";
 import type { FileSettings } from "../../../host/logs/settings.ts";
+import { directory } from "../../directory.ts";
 
 const DAY = 86_400_000;
 /** Noon, local time. */
 const NOON = new Date(2026, 2, 2, 12).getTime();
 
 function open(t: TestContext, settings: Partial<FileSettings> = {}, more: Partial<LogFileOptions> = {}) {
-  const directory = join(mkdtempSync(join(tmpdir(), "svc-logfile-")), "logs");
+  const place = join(directory(t), "logs");
   const clock = { at: NOON, now: () => clock.at };
   const troubles: [message: string | undefined, lost: number | undefined][] = [];
   const all: FileSettings = {
     level: "info",
-    directory,
+    directory: place,
     name: undefined,
     maxFileBytes: 1_000_000,
     retentionDays: 7,
@@ -43,10 +42,7 @@ function open(t: TestContext, settings: Partial<FileSettings> = {}, more: Partia
     trouble: (error, lost) => troubles.push([error instanceof Error ? error.message : undefined, lost]),
     ...more,
   });
-  t.after(() => {
-    file.close();
-    rmSync(join(directory, ".."), { recursive: true, force: true });
-  });
+  t.after(() => file.close());
   const read = (name: string) => readFileSync(join(all.directory, name), "utf8");
   const names = () => readdirSync(all.directory).sort();
   const everything = () => names().map(read).join("");

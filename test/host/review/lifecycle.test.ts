@@ -17,25 +17,20 @@ describe("a service", limited, () => {
   const Care = defineService<{ who: string }>()("care", "1.0.0");
   const nurse: Plugin = pluginOf("nurse", { provides: [Care] }, (gateway) => gateway.provide(Care, { who: "nurse" }));
 
-  for (const [name, token] of [
-    ["another plugin", Care],
-    ["the host", ConfigStore],
-  ] as const) {
-    it(`of ${name} cannot be provided by the new version of another plugin`, async (t) => {
-      const plain = definePlugin({ id: "thief", api, setup: () => undefined });
-      const thief = pluginOf("thief", { provides: [token] }, (gateway) =>
-        gateway.provide(token as typeof Care, { who: "thief" }),
+  it("of another plugin or of the host cannot be provided by the new version of another plugin", async (t) => {
+    const asks = contractOf("asks", "care", "config");
+    const asker = pluginOf("asks", { requires: { care: Care, config: ConfigStore } }, (gateway) =>
+      gateway.serve(asks, {
+        care: () => ({ who: gateway.services.care.who }),
+        config: () => ({ hash: typeof gateway.services.config.snapshot }),
+      }),
+    );
+    const slot = await slotOf(t, definePlugin({ id: "thief", api, setup: () => undefined }));
+    const { client, reload, report } = await startScene(t, [nurse, asker, slot]);
+    for (const token of [Care, ConfigStore]) {
+      slot.become(
+        pluginOf("thief", { provides: [token] }, (gateway) => gateway.provide(token as typeof Care, { who: "thief" })),
       );
-      const asks = contractOf("asks", "care", "config");
-      const asker = pluginOf("asks", { requires: { care: Care, config: ConfigStore } }, (gateway) =>
-        gateway.serve(asks, {
-          care: () => ({ who: gateway.services.care.who }),
-          config: () => ({ hash: typeof gateway.services.config.snapshot }),
-        }),
-      );
-      const slot = await slotOf(t, plain);
-      const { client, reload, report } = await startScene(t, [nurse, asker, slot]);
-      slot.become(thief);
       const { ok, reason } = await reload("thief");
       assert.equal(ok, false);
       assert.match(reason ?? "", /service \S+ is already declared by (nurse|host)/);
@@ -43,8 +38,8 @@ describe("a service", limited, () => {
       await reload("asks");
       assert.deepEqual(await client.call(asks.care, {}), { who: "nurse" });
       assert.deepEqual(await client.call(asks.config, {}), { hash: "function" });
-    });
-  }
+    }
+  });
 });
 
 it(

@@ -1,13 +1,12 @@
 // long: starts whole programs
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { put } from "../../../directory.ts";
 import { filesOf } from "../../../plugin-package.ts";
 import { treeLines } from "../../../tree-hash.ts";
-import { type Home, home } from "../svc.ts";
+import { type Home, home, wordsOf } from "../svc.ts";
 
 interface Answer {
   readonly ok: boolean;
@@ -25,13 +24,6 @@ async function audited(here: Home, ...flags: readonly string[]) {
   const { code, stdout, stderr } = await here.svc(["security", "audit", "--json", ...flags]);
   assert.ok(!`${stdout}${stderr}`.includes(CANARY));
   return { code, ...(JSON.parse(stdout) as Answer) };
-}
-
-/** The arguments after the shell parsed a command line of svc. */
-function wordsOf(line: string): readonly string[] {
-  return execFileSync("bash", ["-c", `printf '%s\\0' ${line}`], { encoding: "utf8" })
-    .split("\0")
-    .slice(1, -1);
 }
 
 const ids = ({ findings }: Answer) => findings.map(({ id, about }) => `${id} ${about}`).sort();
@@ -120,7 +112,7 @@ describe("svc security audit", { timeout: 120_000 }, () => {
     for (const { mend } of config.toSorted(
       (one, other) => Number(one.id === "config.secret-in-file") - Number(other.id === "config.secret-in-file"),
     )) {
-      const done = await here.svc(wordsOf(mend), env);
+      const done = await here.svc(wordsOf(mend).slice(1), env);
       assert.equal(done.code, 0, `${mend}: ${done.stderr}`);
     }
     const left = JSON.parse((await here.svc(["security", "audit", "--json"], env)).stdout) as Answer;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -25,6 +24,7 @@ import tools from "../../../../plugins/tools/security.ts";
 import webhookAgent from "../../../../plugins/webhook-agent/security.ts";
 import workspace from "../../../../plugins/workspace/security.ts";
 import { directory, put } from "../../../directory.ts";
+import { wordsOf } from "../svc.ts";
 
 const STRONG = "Zq8vK2mT5xR9bN4wL7cJ1hF6";
 /** Must never be printed. */
@@ -135,13 +135,6 @@ async function findings(config: Config): Promise<readonly Found[]> {
       for (const hit of await check.find(view as HostView & SecurityView))
         found.push({ id: check.id, ...hit, severity: hit.severity ?? check.severity });
   return found;
-}
-
-/** The arguments after a shell parsed the command line. */
-function wordsOf(line: string): readonly string[] {
-  return execFileSync("bash", ["-c", `printf '%s\\0' ${line}`], { encoding: "utf8" })
-    .split("\0")
-    .slice(0, -1);
 }
 
 /** The configuration after `svc config set|unset`. */
