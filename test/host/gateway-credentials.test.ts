@@ -8,7 +8,7 @@ import { ConfigStore } from "@svc/sdk/config";
 import { Credentials } from "@svc/sdk/gateway";
 import { RESUME_CAP } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
-import { connectFrame, connectRaw, facts, openRaw } from "../raw-socket.ts";
+import { connectFrame, connectRaw, facts, openRaw, type RawSocket } from "../raw-socket.ts";
 import { barrier, contractOf, directoryOf, until } from "./kernel/reload-scene.ts";
 
 const limited = { timeout: 120_000 };
@@ -105,6 +105,12 @@ async function start(t: TestContext, auth: object = { token: "first" }) {
   return { ...running, url, port, base, file, write, patch, scene, bearer };
 }
 
+/** Whether a call on this connection is answered. */
+async function asks(socket: RawSocket): Promise<boolean | undefined> {
+  socket.send({ type: "req", id: "1", method: "demo.ask" });
+  return (await socket.next(({ id }) => id === "1")).ok;
+}
+
 type Running = Awaited<ReturnType<typeof start>>;
 const changes: [how: string, change: (running: Running, auth: object) => Promise<unknown>][] = [
   ["through the file", ({ write }, auth) => write({ auth })],
@@ -134,10 +140,8 @@ for (const [how, change] of changes) {
       refused.send(connectFrame("first"));
       assert.equal((await refused.next(({ id }) => id === "c1")).error?.details?.["code"], "AUTH_TOKEN_MISMATCH");
       const welcome = await connectRaw(url, "second");
-      welcome.send({ type: "req", id: "1", method: "demo.ask" });
-      assert.equal((await welcome.next(({ id }) => id === "1")).ok, true);
-      vouched.send({ type: "req", id: "1", method: "demo.ask" });
-      assert.equal((await vouched.next(({ id }) => id === "1")).ok, true, "who did not come by the token stays");
+      assert.equal(await asks(welcome), true);
+      assert.equal(await asks(vouched), true, "who did not come by the token stays");
       for (const { ws } of [welcome, vouched]) ws.close();
 
       await assert.rejects(async () => {
@@ -274,8 +278,7 @@ describe("other changes", limited, () => {
     await patch({
       gateway: { controlUi: { allowedOrigins: ["https://a.example"] }, auth: { rateLimit: { maxAttempts: 3 } } },
     });
-    socket.send({ type: "req", id: "1", method: "demo.ask" });
-    assert.equal((await socket.next(({ id }) => id === "1")).ok, true);
+    assert.equal(await asks(socket), true);
     assert.equal(gateway.auth.token, "first");
     socket.ws.close();
   });
@@ -287,11 +290,9 @@ describe("a device that is revoked", limited, () => {
     const [one, two] = [await connectRaw(url, "device-1"), await connectRaw(url, "device-2")];
     void scene.credentials?.revoke("device:device-1", "this device was removed");
     assert.deepEqual(await one.closed, { code: 1008, reason: "this device was removed" });
-    two.send({ type: "req", id: "1", method: "demo.ask" });
-    assert.equal((await two.next(({ id }) => id === "1")).ok, true);
+    assert.equal(await asks(two), true);
     const again = await connectRaw(url, "device-1");
-    again.send({ type: "req", id: "1", method: "demo.ask" });
-    assert.equal((await again.next(({ id }) => id === "1")).ok, true);
+    assert.equal(await asks(again), true);
     for (const { ws } of [two, again]) ws.close();
   });
 

@@ -1,13 +1,13 @@
 /** A running gateway follows `plugins.*` of its configuration: nothing is restarted, no socket is closed. */
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { config } from "@svc/sdk/config";
 import { plugins } from "@svc/sdk/plugins";
 import type { TestGateway } from "@svc/sdk/testing";
 import { fileGateway } from "../conformance/file-gateway.ts";
-import { directoryOf } from "./kernel/reload-scene.ts";
+import { packageAt as writePackage } from "./carriers/scene.ts";
+import { directory } from "../directory.ts";
 
 interface Written {
   readonly id: string;
@@ -20,28 +20,17 @@ interface Written {
 }
 
 /** A package on disk that serves `<id>.say`. */
-async function packageAt(directory: string, { id, says = id, gates = [], setup = "", head = "" }: Written) {
-  await mkdir(directory, { recursive: true });
-  const svc = { id, api: "^1.0.0", entry: "./plugin.ts", namespaces: [id], gates };
-  await writeFile(join(directory, "package.json"), JSON.stringify({ name: id, version: "1.0.0", type: "module", svc }));
-  await writeFile(
-    join(directory, "plugin.ts"),
-    `import { defineContract, definePlugin, defineService, Type } from "@svc/sdk";
-const say = { summary: "-", scope: "operator.read", params: Type.Object({}), result: Type.Object({ text: Type.String() }) } as const;
-const Bell = defineService<string>()("bell", "1.0.0");
-export default definePlugin({ id: "${id}", api: "^1.0.0", ${head}
-  setup(gateway) {
-    gateway.serve(defineContract("${id}", { say }), { say: () => ({ text: ${JSON.stringify(says)} }) });
-    ${setup}
-  },
-});
-`,
-  );
-  return directory;
-}
+const packageAt = (place: string, { id, says = id, gates = [], setup = "", head = "" }: Written) =>
+  writePackage(place, {
+    id,
+    manifest: { gates },
+    head,
+    before: `const Bell = defineService()("bell", "1.0.0");`,
+    setup: `serve("say", () => ({ text: ${JSON.stringify(says)} })); ${setup}`,
+  });
 
 async function scene(t: TestContext, plugins: object) {
-  const home = await directoryOf(t);
+  const home = directory(t);
   const running = await fileGateway(t, JSON.stringify({ plugins }));
   let closed = 0;
   running.client.onClose(() => closed++);
