@@ -1,4 +1,4 @@
-/** Holds the shape of the house: who may import whom, no knots, no product noun in the host, the SDK's public surface. */
+/** The structure of the tree: allowed imports, no import cycles, no product nouns in the host, the SDK's public surface. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -26,7 +26,7 @@ const files: SourceFile[] = ["sdk", "host", "plugins", "examples"].flatMap(sourc
   return { path, text, imports: importsOf(text) };
 });
 
-/** Packages of their own inside another one's directory. */
+/** Packages inside the directory of another package. */
 const NESTED = ["sdk/kit", "host/cli", "plugins/nodes/node-host"];
 
 /** `host/net/listen.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`; `sdk/kit/exec/plan.ts` -> `sdk/kit`. */
@@ -37,12 +37,12 @@ function roomOf(path: string): string {
   return first === "plugins" || first === "examples" ? `${first}/${second}` : first;
 }
 
-/** The file or package an import means. */
+/** The file or package that an import refers to. */
 function target(file: SourceFile, name: string): string {
   return name.startsWith(".") ? relative(root, resolve(root, dirname(file.path), name)) : name;
 }
 
-describe("who may import whom", () => {
+describe("imports", () => {
   const allowed: [room: RegExp, may: (target: string) => boolean][] = [
     [/^sdk$/, (to) => roomOf(to) === "sdk" || !/^@svc\/|^(sdk|host|plugins|examples)\//.test(to)],
     [
@@ -71,9 +71,9 @@ describe("who may import whom", () => {
     [/^examples\//, (to) => !to.startsWith("test/")],
   ];
   for (const [room, may] of allowed) {
-    it(`${room.source} keeps to its own rooms`, () => {
+    it(`of ${room.source} stay within the allowed packages`, () => {
       const wrong = files
-        .filter(({ path }) => room.test(roomOf(path)) && !path.includes("/templates/")) // those become somebody's own package
+        .filter(({ path }) => room.test(roomOf(path)) && !path.includes("/templates/")) // templates become packages of their own
         .flatMap((file) => file.imports.map((name) => ({ file: file.path, to: target(file, name) })))
         .filter(
           ({ file, to }) =>
@@ -83,7 +83,7 @@ describe("who may import whom", () => {
     });
   }
 
-  it("rooms of the host look only where they may", () => {
+  it("of a directory of the host refer only to the listed directories", () => {
     const may: Record<string, readonly string[]> = {
       hooks: [],
       config: [],
@@ -109,7 +109,7 @@ describe("who may import whom", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("a room of a plugin imports only the rooms before it", () => {
+  it("of a directory of cron refer only to the directories listed before it", () => {
     const order: Record<string, readonly string[]> = {
       "plugins/cron": ["schedule", "store", "runs", "jobs"],
     };
@@ -125,14 +125,14 @@ describe("who may import whom", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("no plugin is imported by name in the host", () => {
+  it("of the host name no plugin", () => {
     const wrong = files
       .filter(({ path, text }) => path.startsWith("host/") && /@svc\/plugin-[a-z]/.test(text))
       .map(({ path }) => path);
     assert.deepEqual(wrong, []);
   });
 
-  it("a plugin imports only what its package declares", () => {
+  it("of a plugin are declared by its package", () => {
     const wrong = files.flatMap((file) => {
       const room = roomOf(file.path);
       if (!room.startsWith("plugins/")) return [];
@@ -168,7 +168,7 @@ it("no file is part of an import cycle, type imports included", () => {
   assert.deepEqual(cyclesOf(new Map(graph)), []);
 });
 
-it("a domain of the SDK builds only on these others, and in no circle; type imports included", () => {
+it("a domain of the SDK imports only the listed domains, without cycles; type imports included", () => {
   const may: Record<string, readonly string[]> = {
     agents: ["heartbeat", "memory", "models", "tools"],
     channels: ["heartbeat"],
@@ -199,7 +199,7 @@ it("a domain of the SDK builds only on these others, and in no circle; type impo
   assert.deepEqual(cyclesOf(new Map(Object.entries(may))), []);
 });
 
-it("rooms of a plugin import each other in one direction", () => {
+it("directories of a plugin import each other in one direction", () => {
   const roomIn = (path: string) => /^plugins\/[^/]+\/[^/]+(?=\/)/.exec(path)?.[0];
   const graph = new Map<string, string[]>();
   for (const file of files) {
@@ -217,12 +217,8 @@ it("the host names no plugin, namespace or channel", () => {
     return svc ? [svc as { id: string; namespaces?: string[] }] : [];
   });
   assert.ok(manifests.length >= 9);
-  // The configuration file and the mapping engine are the host's, and every HTTP reply has a status: these words are its own as well.
-  // So are the nodes of a graph, and the secrets it hides; and every socket can send.
-  // A process has memory, pages come from the web, npm has workspaces, files have a device number, and what is on offer are tools.
-  // A plugin is asleep until something wakes it.
-  // What is kept is in storage. Supervisors ask for its health over HTTP.
-  // It logs, updates what is installed, and tells people the usage of a command.
+  // Words that the host needs itself: its configuration and mapping engine, the status of an HTTP reply, nodes of a graph, hidden secrets,
+  // sends of a socket; and, below, ordinary ones such as process memory, npm workspaces, plugins that wake, and the usage of a command.
   const ordinary = [
     "dev",
     "health",
@@ -259,7 +255,7 @@ it("the host names no plugin, namespace or channel", () => {
     "gi",
   );
   const excused: Readonly<Record<string, readonly string[]>> = {
-    // The operator's policy for senders of webhooks stands in the section of the host.
+    // The operator's policy for webhook senders is in the host's section.
     "host/config/hooks-schema.ts": ["model", "session"],
     "host/hooks/questions.ts": ["approval"], // the answer of the service Approver
     // Node's channel to a child process; the sessions of systemd.
@@ -279,7 +275,7 @@ it("the host names no plugin, namespace or channel", () => {
 
 it("the mapping engine has no word for the fields of an action", () => {
   const nouns = /\b(sessionKey|agentId|model|thinking|channel)\b/g;
-  // The operator's policy refuses senders in words of the wire, and a trial shows the session.
+  // The operator's policy refuses senders by the names of the wire format, and a trial shows the session.
   const own: Readonly<Record<string, readonly string[]>> = {
     "policy.ts": ["sessionKey", "agentId"],
     "trial.ts": ["sessionKey"],
@@ -363,7 +359,7 @@ describe("the public surface of @svc/sdk", () => {
       }),
   );
 
-  it("is what the snapshot says; a change of it is a change of the API", () => {
+  it("equals the snapshot: a change to it changes the API", () => {
     const now = Object.entries(entries).map(([entry, path]) => [
       entry,
       [...new Set(exportsOf(path).map(({ name }) => name))].sort(),
@@ -374,14 +370,14 @@ describe("the public surface of @svc/sdk", () => {
     assert.deepEqual(Object.fromEntries(now), snapshot);
   });
 
-  it("evaluates of a domain only the hooks that its owner declares", () => {
+  it("evaluates only the hooks of a domain", () => {
     const evaluated = evaluatedBy("sdk/index.ts");
     assert.ok(evaluated.includes("sdk/agents/hooks.ts"));
     const wrong = evaluated.filter((path) => /^sdk\/[a-z-]+\//.test(path) && !path.endsWith("/hooks.ts"));
     assert.deepEqual(wrong, []);
   });
 
-  it("is documented, derived types aside", () => {
+  it("is documented, except for derived types", () => {
     const silent = Object.values(entries).flatMap((path) =>
       exportsOf(path)
         .filter(({ documented }) => !documented)
@@ -391,7 +387,7 @@ describe("the public surface of @svc/sdk", () => {
   });
 });
 
-it("nobody tells errors apart by their sentence: that is what `code`, `details.code` and close codes are for", () => {
+it("no code distinguishes errors by their message: `code`, `details.code` and close codes exist for that", () => {
   const text = String.raw`(?:\bmessage|\bmessageOf\([^()]*\)|String\((?:\w+\??\.)*message\)|\bclose(?:d\.r|\.r|R)eason)`;
   const patterns = [
     String.raw`${text}\??\.(?:includes|startsWith|endsWith|match|matchAll|search|indexOf)\(`,
@@ -400,7 +396,7 @@ it("nobody tells errors apart by their sentence: that is what `code`, `details.c
   ];
   const match = new RegExp(patterns.join("|"));
   const excused = new Map([
-    // A third party says it in words alone.
+    // A third party reports it only in its message.
     ["plugins/agents/history/compaction-plan.ts", "model servers; and a command in a message of a person"],
     ["plugins/dev/run/place.ts", "Node names the module that is missing"],
     ["plugins/mcp/session.ts", "the MCP library"],
@@ -409,11 +405,11 @@ it("nobody tells errors apart by their sentence: that is what `code`, `details.c
     ["plugins/provider-anthropic/failure.ts", "the provider's API"],
     ["plugins/provider-openai/failure-kind.ts", "the provider's library"],
     ["plugins/storage-sqlite/failures.ts", "SQLite's driver"],
-    // It is shown, not told apart.
+    // The message is displayed, not interpreted.
     ["host/cli/config/write.ts", "an issue of the configuration is a path and a sentence"],
     ["sdk/next-step.ts", "whether a message names its next step"],
     ["sdk/testing/contracts/provider.ts", "no secret in it"],
-    // It is no error: what a person wrote.
+    // Not an error, but text that a person wrote.
     ["sdk/kit/chat-commands/commands.ts", "a command"],
     ["plugins/chat/input.ts", "a character that is refused"],
   ]);

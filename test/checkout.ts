@@ -1,4 +1,4 @@
-/** Where the checkout is, from a compiled test. */
+/** Paths of the checkout, for compiled tests. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,11 +1,11 @@
-/** A device with a key of its own, as tests connect with. Spec: protocol/frames-and-connect.md §6. */
+/** A device with its own key, for connections of tests. Spec: protocol/frames-and-connect.md §6. */
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { connectFrame, type RawSocket } from "./raw-socket.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
 
-/** Id of the device every test process has. */
+/** Id of the device of this test process. */
 export const DEVICE_ID = createHash("sha256").update(raw).digest("hex");
 
 export interface DeviceConnect {
@@ -15,7 +15,7 @@ export interface DeviceConnect {
   readonly client?: { readonly id: string; readonly mode: string };
 }
 
-/** A `connect` with a version 3 proof for the challenge this socket was sent. */
+/** A `connect` with a version 3 proof for the challenge that this socket received. */
 export function deviceConnect(socket: RawSocket, options: DeviceConnect = {}): Record<string, unknown> {
   const { role = "operator", scopes = [], token, client: { id, mode } = { id: "cli", mode: "cli" } } = options;
   const nonce = String(socket.frames.find(({ event }) => event === "connect.challenge")?.payload?.["nonce"]);

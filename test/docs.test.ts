@@ -1,4 +1,4 @@
-/** The pages tell the truth: quotes, links, configurations and commands are those of the tree. */
+/** The documentation matches the tree: quotes, links, configurations and commands. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { ERRORS } from "@svc/sdk/errors";
 import { root } from "./checkout.ts";
 import { cleanEnvironment } from "./gateway-process.ts";
 
-/** Pages that people read. Templates name the plugin they become; the changelog and figures speak of their time. */
+/** Pages for readers. Excluded: templates, which name a future plugin; the changelog and figures, which describe the past. */
 const pages = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
   cwd: root,
   encoding: "utf8",
@@ -24,7 +24,7 @@ const blocks = (text: string, language: string) =>
   [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].flatMap(([, is, body = ""]) => (is === language ? [body] : []));
 
 describe("the pages", () => {
-  it("quote the examples as they stand; SVC_UPDATE_SNAPSHOT=1 writes the quotes anew", () => {
+  it("quote the examples verbatim; SVC_UPDATE_SNAPSHOT=1 updates the quotes", () => {
     const quoted = new Set<string>();
     for (const { file, text } of pages) {
       const now = text.replace(/(```\w+\n\/\/ (examples\/\S+)\n)[\s\S]*?(?=```)/g, (_, head: string, path: string) => {
@@ -37,7 +37,7 @@ describe("the pages", () => {
     assert.ok(quoted.size > 12);
   });
 
-  it("are there for every plugin and every example", () => {
+  it("exist for every plugin and every example", () => {
     const rooms = ["plugins", "examples"].flatMap((room) =>
       readdirSync(join(root, room)).map((name) => join(room, name)),
     );
@@ -104,13 +104,13 @@ describe("the pages", () => {
     assert.deepEqual(unknown, []);
   });
 
-  it("tell nobody to run npx svc, which is a stranger's package outside of the checkout", () => {
+  it("never suggest npx svc, which outside of the checkout runs an unrelated package", () => {
     const words = ["grep", "-l", "npx svc", "--", ".", ":!CHANGELOG.md", ":!README.md", ":!test"]; // the README says why not
     assert.equal(spawnSync("git", words, { cwd: root, encoding: "utf8" }).stdout, "");
   });
 });
 
-it("every hook of the catalogue says when it runs, what a return means and what a throw does", () => {
+it("every hook of the catalogue documents when it runs and the effect of a return and of a throw", () => {
   for (const [key, hook] of Object.entries(HOOKS)) {
     assert.equal(hook.name, key);
     for (const fact of [hook.when, hook.returns, hook.throws]) assert.match(fact, /^[A-Z`].*\.$/, `${key}: "${fact}"`);

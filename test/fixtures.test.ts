@@ -1,4 +1,4 @@
-/** Plugins that were built against released versions of the plugin API: the gateway of today runs them all. See fixtures/README.md. */
+/** The current gateway runs all plugins that were built against released versions of the plugin API. See fixtures/README.md. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const HOOK_TOKEN = "fixture-hook-token-0123456789";
 /** Directories of all plugins of one API version. */
 const pluginsOf = (api: string) => readdirSync(join(FIXTURES, api)).map((name) => join(FIXTURES, api, name));
 
-/** What a channel does, without what makes conversations of it: the owner of the point has tests of its own. */
+/** Calls a channel without building conversations: the owner of the extension point has its own tests. */
 const channels = defineContract("channel-probe", {
   send: {
     summary: "-",
@@ -96,7 +96,7 @@ async function endOf(client: GatewayClient, runId: string) {
   }
 }
 
-it("there are plugins of this version of the plugin API", () => {
+it("plugins of this version of the plugin API exist", () => {
   const directory = `api-${API_VERSION.replace(/\.\d+$/, ".0")}`;
   assert.ok(
     existsSync(join(FIXTURES, directory)),
@@ -104,7 +104,7 @@ it("there are plugins of this version of the plugin API", () => {
   );
 });
 
-it("they are as strangers publish them: JavaScript that imports the SDK by name, and nothing else of ours", () => {
+it("they are like published third-party plugins: JavaScript that imports only the SDK, by name", () => {
   for (const api of readdirSync(FIXTURES).filter((name) => name.startsWith("api-")))
     for (const directory of pluginsOf(api)) {
       const { svc, peerDependencies } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8"));
@@ -163,7 +163,7 @@ describe("plugins built against API 1.0.0", { timeout: 120_000 }, () => {
     assert.deepEqual(sent, { messageId: "m1", received: ["good day"] });
     await assert.rejects(client.call(channels.send, { to: "#gone", text: "?" }), { code: "INVALID_REQUEST" });
 
-    // webhook action, preset with a transform, and a tap that changes what it made
+    // webhook action, preset with a transform, and a tap that changes its result
     const order = await post("/hooks/orders", { order: "tea" }, HOOK_TOKEN);
     const { runId, taken } = (await order.json()) as { runId: string; taken: string };
     assert.deepEqual([order.status, taken], [200, "TEA"]);
@@ -172,7 +172,7 @@ describe("plugins built against API 1.0.0", { timeout: 120_000 }, () => {
     assert.equal((await post("/hooks/orders", { order: "none" }, HOOK_TOKEN)).status, 204);
   });
 
-  it("take a hot key while they run, and add a verb", async (t) => {
+  it("apply a hot key while they run, and add a verb", async (t) => {
     const own = ["namespace", "cli"].map((name) => join(FIXTURES, "api-1.0.0", name));
     const { svc, run } = home(t, { plugins: { use: [...own, "plugins"] }, fixtureNotes: { prefix: "a " } });
     const { ready } = await run();
@@ -186,7 +186,7 @@ describe("plugins built against API 1.0.0", { timeout: 120_000 }, () => {
     let next = await call("x");
     while (next.text === "a x") next = await call("x"); // the file is watched
     assert.equal(next.text, "b x");
-    assert.ok(next.id > 1, "the plugin was not set up anew");
+    assert.ok(next.id > 1, "the plugin was not set up again");
 
     const { code, stdout } = await svc(["fixture", "greet", "Ada", "--loud", "--url", ready.url]);
     assert.deepEqual([code, stdout], [0, "HELLO ADA, MANY METHODS\n"]);

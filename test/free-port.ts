@@ -1,4 +1,4 @@
-/** A port of this machine that nobody uses; below those the system gives to clients. */
+/** An unused port of this machine, below the range that the system assigns to clients. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 

@@ -1,4 +1,4 @@
-/** `svc gateway run` in a process of its own, as a user starts it. */
+/** `svc gateway run` in its own process, as a user starts it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,30 +13,30 @@ export interface GatewayProcess {
   /** Milliseconds from spawn to the first `hello-ok`. */
   readonly readyMs: number;
   connect(options?: Partial<ClientOptions>): Promise<GatewayClient>;
-  /** What it has printed on standard error so far. */
+  /** Its output on standard error so far. */
   log(): string;
-  /** Kills it and waits until it is gone. */
+  /** Kills it and waits for its end. */
   kill(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** The environment of a command that must not see the machine's own gateway. */
+/** Environment of a command that must not find the machine's own gateway. */
 export function cleanEnvironment(stateDir: string, more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_")));
   return { ...env, SVC_STATE_DIR: stateDir, ...more };
 }
 
 export interface ProcessOptions {
-  /** Default: the one it keeps. */
+  /** Default: the stored token. */
   readonly token?: string;
-  /** Default `error`. `configured`: what the configuration says. */
+  /** Default `error`. `configured`: the level of the configuration. */
   readonly logLevel?: string;
   /** Default: a free one. */
   readonly port?: string;
-  /** Command that runs it, e.g. one that takes privileges away. Default: none. */
+  /** Command that runs it, e.g. one that drops privileges. Default: none. */
   readonly through?: readonly string[];
 }
 
-/** @throws Error with what it printed when it ends before it is ready */
+/** @throws Error with its output, when it ends before it is ready */
 export async function startGatewayProcess(
   stateDir: string,
   env: Record<string, string> = {},

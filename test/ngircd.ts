@@ -1,4 +1,4 @@
-/** A real IRC server of the test's own, and people on it. */
+/** A real IRC server for one test, and its users. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 
-/** Why there is no server here; `false` when there is one. Where `SVC_TEST_NGIRCD` is set it has to be there. */
+/** Why this machine has no ngircd; `false` if it has one. If `SVC_TEST_NGIRCD` is set, ngircd must exist. */
 export function withoutNgircd(): string | false {
   const isThere = spawnSync("ngircd", ["--version"], { stdio: "ignore" }).status === 0;
   if (isThere || process.env["SVC_TEST_NGIRCD"]) return false;
@@ -20,11 +20,11 @@ export function withoutNgircd(): string | false {
 export interface IrcServer {
   readonly port: number;
   start(): Promise<void>;
-  /** Gone without a word to anybody. */
+  /** Kills the server without a goodbye to its clients. */
   kill(): Promise<void>;
 }
 
-/** @param password of the server. Ends with the test. */
+/** Ends with the test. @param password of the server */
 export async function startNgircd(t: TestContext, password?: string): Promise<IrcServer> {
   const directory = await mkdtemp(join(tmpdir(), "svc-ngircd-"));
   const port = await freePort();
@@ -76,12 +76,12 @@ export interface Person {
   readonly heard: readonly string[];
   write(line: string): void;
   says(to: string, text: string): void;
-  /** Waits for a line, from now or before. */
+  /** Waits for a past or future line. */
   sees(pattern: RegExp): Promise<string>;
   leaves(): void;
 }
 
-/** Somebody with a nick on the server; speaks the protocol by hand. */
+/** A user on the server, who speaks the protocol directly. */
 export async function arrive(t: TestContext, { port }: IrcServer, nick: string, password?: string): Promise<Person> {
   const socket = connect({ port, host: "127.0.0.1" });
   socket.on("error", () => undefined); // a server that goes away is part of the test

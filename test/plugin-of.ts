@@ -1,4 +1,4 @@
-/** A plugin for the current API in few words. */
+/** Shorthand for a plugin with the current API version. */
 import { definePlugin, type Plugin, type Requirements, type Sections } from "@svc/sdk";
 import type { TSchema } from "@svc/sdk";
 

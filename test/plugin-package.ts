@@ -1,4 +1,4 @@
-/** Packages of plugins that tests install: written to a directory, packed, or published. */
+/** Plugin packages for tests: written to a directory, packed, or published. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { create } from "tar";
@@ -6,9 +6,9 @@ import { create } from "tar";
 export interface PluginPackage {
   readonly name: string;
   readonly version?: string;
-  /** Of `svc` in its package.json; `id`, `api` and `entry` have defaults. `undefined` in `package.svc`: it is no plugin. */
+  /** Keys of `svc` in its package.json; `id`, `api` and `entry` have defaults. `undefined` in `package.svc`: not a plugin. */
   readonly svc?: Readonly<Record<string, unknown>>;
-  /** Text of its entry. Default: a plugin that serves `<id>.version`. */
+  /** Code of its entry. Default: a plugin that serves `<id>.version`. */
   readonly code?: string;
   /** Further files. */
   readonly files?: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface PluginPackage {
   readonly package?: Readonly<Record<string, unknown>>;
 }
 
-/** The id a package has when its manifest does not say another. */
+/** The id of the package: that of its manifest, else its name without the scope. */
 export function idOf({ name, svc }: Pick<PluginPackage, "name" | "svc">): string {
   const id = svc?.["id"];
   return typeof id === "string" ? id : name.replace(/^@[^/]*\//, "");
@@ -69,7 +69,7 @@ export async function writePackage(directory: string, plugin: PluginPackage): Pr
   return directory;
 }
 
-/** The package as `npm pack` would write it. @returns the archive */
+/** Packs the package like `npm pack`. @returns the path of the archive */
 export async function packPackage(directory: string, plugin: PluginPackage): Promise<string> {
   await writePackage(join(directory, "package"), plugin);
   const file = `${directory}.tgz`;

@@ -1,4 +1,4 @@
-/** A WebSocket that sends exactly what a test says and remembers exactly what comes back. */
+/** A WebSocket that sends the exact frames of a test and records every received frame. */
 import { WebSocket } from "ws";
 
 export interface RawFrame {
@@ -16,13 +16,13 @@ export interface RawSocket {
   readonly ws: WebSocket;
   readonly frames: RawFrame[];
   send(frame: unknown): void;
-  /** The first frame, seen or still to come, that `matches`. */
+  /** The first past or future frame that `matches`. */
   next(matches: (frame: RawFrame) => boolean): Promise<RawFrame>;
   /** Code and reason of the close. */
   readonly closed: Promise<{ code: number; reason: string }>;
 }
 
-/** Resolves when the socket is open and the challenge is there. */
+/** Resolves when the socket is open and has received the challenge. */
 export async function openRaw(url: string, headers: Record<string, string> = {}): Promise<RawSocket> {
   const ws = new WebSocket(url, { headers });
   const frames: RawFrame[] = [];
@@ -52,7 +52,7 @@ export async function openRaw(url: string, headers: Record<string, string> = {})
   return { ws, frames, send, next, closed };
 }
 
-/** A `connect` that is accepted in mode `token`; each test changes one thing. */
+/** A `connect` that is accepted in mode `token`; each test changes one part of it. */
 export function connectFrame(
   token: string | undefined,
   params: object = {},
@@ -83,7 +83,7 @@ export async function connectRaw(url: string, token: string | undefined, params:
   return socket;
 }
 
-/** `error.details` of a refused `connect` without what it advises. */
+/** `error.details` of a refused `connect`, without its advice. */
 export function facts(details: unknown): unknown {
   if (typeof details !== "object" || details === null) return details;
   const { nextStep: _, ...rest } = details as { nextStep?: unknown };

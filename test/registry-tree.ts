@@ -1,4 +1,4 @@
-/** Puts everything a package depends on, as it lies in this checkout, into a test's registry: npm would take a second for each. */
+/** Copies all dependencies of a package from this checkout into a test's registry: npm would need a second for each. */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,11 +11,11 @@ interface PackageFile {
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
-/** At any remove; not the package in `directory` itself. */
+/** Direct and transitive dependencies, without the package in `directory` itself. */
 export async function publishDependencies(registry: TestRegistry, directory: string): Promise<void> {
   const found = new Set<string>();
   collect(directory, found);
-  const turns = new Map<string, Promise<void>>(); // versions of one package go one after the other
+  const turns = new Map<string, Promise<void>>(); // versions of one package are added one at a time
   for (const place of found) {
     const { name } = readPackage(place);
     turns.set(
@@ -35,7 +35,7 @@ function collect(directory: string, found: Set<string>): void {
   }
 }
 
-/** Where an import from `directory` finds the package. */
+/** The directory in which an import from `directory` finds the package. */
 function installed(name: string, directory: string): string {
   const place = join(directory, "node_modules", name);
   if (existsSync(join(place, "package.json"))) return place;

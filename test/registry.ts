@@ -1,4 +1,4 @@
-/** A real npm registry of the test's own on this machine, and the environment in which npm uses it and nothing else. */
+/** A real npm registry for one test on this machine, and the environment in which npm uses only that registry. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -11,18 +11,18 @@ import { freePort } from "./free-port.ts";
 
 export interface TestRegistry {
   readonly url: string;
-  /** Makes npm use this registry, with a cache of its own and no settings of the user. Add it to a process' environment. */
+  /** Environment variables that make npm use this registry, with its own cache and without the user's settings. */
   readonly env: Readonly<Record<string, string>>;
   /** `npm publish` of the package in a directory. */
   publish(directory: string): Promise<void>;
-  /** The registry ends now, e.g. to see what a command says then. */
+  /** Ends the registry now, e.g. to test the message of a command without it. */
   stop(): Promise<void>;
 }
 
 /** Milliseconds. */
 const START_TIMEOUT = 30_000;
 
-/** Ends with the test. Knows only what is published to it. */
+/** Ends with the test. Has only the packages published to it. */
 export async function startRegistry(t: Pick<TestContext, "after">): Promise<TestRegistry> {
   const directory = await mkdtemp(join(tmpdir(), "svc-registry-"));
   const port = await freePort();
@@ -78,7 +78,7 @@ async function writeConfig(directory: string): Promise<string> {
 
 async function npmEnvironment(directory: string, url: string): Promise<Record<string, string>> {
   const settings = join(directory, "npmrc");
-  // npm publishes nothing without a token; the registry lets everybody in.
+  // npm publishes nothing without a token; the registry accepts any.
   await writeFile(settings, `registry=${url}\n${url.replace("http:", "")}:_authToken=of-the-test\n`);
   const cache = join(directory, "cache");
   await mkdir(cache);

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { root } from "./checkout.ts";
 
-/** The package files of this checkout in a repository of their own. Below `.build`, where the script finds its library. */
+/** The package files of this checkout in a separate repository, below `.build`, where the script finds its library. */
 function copy(t: TestContext) {
   const directory = mkdtempSync(join(root, ".build", "release-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));

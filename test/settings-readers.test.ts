@@ -1,6 +1,6 @@
 /**
- * No setting is accepted, shown and read by nobody: each key of a session that `sessions.patch` accepts, and each key of the
- * configuration, is read somewhere in the product, beside the places that declare, check or show it.
+ * Every accepted setting has an effect: each session key that `sessions.patch` accepts, and each configuration key, is read
+ * somewhere in the product, in addition to the places that declare, check or show it.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -58,10 +58,10 @@ describe("what counts as reading a property", () => {
 });
 
 describe("a key of a session that sessions.patch accepts", () => {
-  /** Places that declare, check, keep or show; what they read makes no difference to what happens. */
+  /** Places that declare, check, store or show a key: reading it there has no effect. */
   const SHOWN =
     /^(?:sdk\/(?:sessions|cli)\/|plugins\/[^/]+\/cli|plugins\/sessions\/methods\.ts|plugins\/sessions\/(?:patching|finding)\/|plugins\/sessions\/store\/entries\.ts|plugins\/health\/)/;
-  /** Stored under other names, or read in a place that also shows: where. */
+  /** Keys stored under another name, or read in a place that also shows them: the field and the file. */
   const STORED: Readonly<Record<string, { readonly field?: string; readonly file: string }>> = {
     model: { field: "modelOverride", file: "plugins/agents/runs/options.ts" },
     label: { file: "plugins/sessions/finding/resolving.ts" },
@@ -70,7 +70,7 @@ describe("a key of a session that sessions.patch accepts", () => {
   const keys = Object.keys(params.properties).filter((key) => key !== "key");
 
   for (const key of keys) {
-    it(`${key} is read by somebody`, () => {
+    it(`${key} is read`, () => {
       const { field = key, file } = STORED[key] ?? {};
       if (file === undefined)
         return assert.notDeepEqual(
@@ -81,7 +81,7 @@ describe("a key of a session that sessions.patch accepts", () => {
     });
   }
 
-  it("has an entry in the table only where it has to", () => {
+  it("has an entry in the table only if it exists", () => {
     assert.ok(keys.length > 10);
     for (const key of Object.keys(STORED)) assert.ok(keys.includes(key), key);
   });
@@ -89,8 +89,8 @@ describe("a key of a session that sessions.patch accepts", () => {
 
 describe("a key of the configuration", { timeout: 120_000 }, () => {
   /**
-   * Read by a computed name, or refused by its schema in every value but the one that changes nothing: the file, and what stands in it.
-   * A key that ends in a dot: all below.
+   * Keys read by a computed name, and keys whose schema accepts only the value without an effect: the file that reads them, and a text in it.
+   * A key that ends in a dot stands for all keys below.
    */
   const ELSEWHERE: Readonly<Record<string, readonly [file: string, text: string]>> = {
     ...Object.fromEntries(
@@ -106,7 +106,7 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
     "models.providers.*.injectNumCtxForOpenAICompat": ["plugins/models/config.ts", "() => NO_NUM_CTX"],
     "models.bedrockDiscovery.enabled": ["plugins/models/config.ts", "() => NO_DISCOVERY"],
   };
-  /** Sections that others than their owner read: their keys, and the beginning of the path. The first that fits counts. */
+  /** Keys that are read outside of their owner, and the path prefix of the readers. The first match counts. */
   const READERS: readonly (readonly [keys: RegExp, start: string])[] = [
     [/^gateway\.http\.endpoints\.responses\.files\.pdf\./, "plugins/media/"],
     [/^gateway\.http\.endpoints\./, "sdk/kit/"],
@@ -126,7 +126,7 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
     const leaves = leavesOf((await client.call(config.schema, {})).schema as Node);
     const paths = [...new Set(leaves.map(({ path }) => path))];
     assert.ok(paths.length > 200);
-    /** Only one value can be written: there is nothing to read. */
+    /** Only one value is valid, so nothing has to read it. */
     const isFixed = ({ const: only, enum: words, items }: Node): boolean =>
       only !== undefined || words?.length === 1 || (items !== undefined && isFixed(items));
     const unread: string[] = [];
@@ -145,12 +145,12 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
     for (const [of] of READERS)
       assert.ok(
         paths.some((path) => of.test(path)),
-        `${of.source} is of no key`,
+        `${of.source} matches no key`,
       );
     for (const [key, [file, text]] of Object.entries(ELSEWHERE)) {
       assert.ok(
         paths.some((path) => covers(key, path)),
-        `${key} is no key`,
+        `${key} is not a key`,
       );
       assert.ok(sources.get(file)?.includes(text), `${file} does not have ${text}, for ${key}`);
     }

@@ -1,4 +1,4 @@
-/** The sources of the product; and where one reads a property by its name: `.key`, `["key"]`, or taken apart. By text, so that no parser is needed. */
+/** The sources of the product, and whether one reads a property by name: `.key`, `["key"]`, or by destructuring. Works on text, without a parser. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./checkout.ts";
@@ -12,7 +12,7 @@ export function sourcesBelow(directory: string): string[] {
   });
 }
 
-/** Comments become blanks, so that what they say is no code. */
+/** Replaces comments with blanks, so that their text does not count as code. */
 export function codeOf(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, " ").replace(/(^|[\s;{}(,])\/\/.*$/gm, "$1");
 }
@@ -30,7 +30,7 @@ export function readsProperty(code: string, key: string): boolean {
   });
 }
 
-/** Whether these braces take a value apart, and do not make one. */
+/** Whether these braces destructure a value instead of creating one. */
 function isTakenApart(code: string, open: number): boolean {
   const close = closing(code, open, "{", "}");
   const after = code.slice(close + 1).trimStart();

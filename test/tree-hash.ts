@@ -1,9 +1,9 @@
-/** What lies in directories, so that a test can say that nothing changed: paths, kinds, modes and contents. */
+/** Paths, types, modes and contents of all files in directories, to check that nothing changed. */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 
-/** @param skips names that come and go by themselves. @returns a line for each file, sorted */
+/** @param skips names of files that change by themselves. @returns one line per file, sorted */
 export function treeLines(path: string, skips: ReadonlySet<string> = new Set()): string[] {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return [`${path} is not there`];

@@ -25,7 +25,7 @@ export interface SleepOptions {
 }
 
 /**
- * Resolves sources with written declarations from those. Plugins that must be awake are left to the other taps, which also resolve the code of
+ * Resolves a source that has written declarations from them. Leaves plugins that must be awake to the other taps, which also resolve the code of
  * a sleeping plugin on its first use. The declarations of a TypeScript plugin are cached when it first runs with its defaults, and stay valid
  * until a file of its package changes.
  */

@@ -219,7 +219,7 @@ export function entryOf(packed: unknown, call: (ref: number, args: readonly unkn
 
 function receiver(standIn: (ref: number) => AnyFunction): Receiver {
   const never = () => {
-    throw new Error("declared.json is invalid: it contains a reference that is never written to it");
+    throw new Error("declared.json is invalid: it contains an unknown reference; rebuild the plugin");
   };
   return { standIn, same: never, mine: never, signal: never, iterable: never };
 }

@@ -1,6 +1,6 @@
 /**
- * Hides secrets in log lines: known secret values, values under a key that names a secret, and text that looks like a secret. A line is only
- * searched first; it is parsed only if it may contain a secret.
+ * Hides secrets in log lines: known secret values, values under a key that names a secret, and text that looks like a secret. A line is
+ * searched first, and parsed only if it may contain a secret.
  */
 import { isSecretName } from "../config/redact.ts";
 import { HIDDEN, hideShapes, mayLookSecret } from "../config/secret-shapes.ts";

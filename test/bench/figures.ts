@@ -1,12 +1,12 @@
-/** Figures and their targets. Pure. Targets: the design's performance page; a target that is not there has no row of it. */
+/** Figures and their targets. Pure. Targets come from the performance page of the design; other figures have none. */
 
 /** Values of one figure, one per round. */
 export type Rounds = readonly number[];
 
-/** What the design asks of a figure. */
+/** The target of a figure in the design. */
 export interface Target {
   readonly text: string;
-  /** @param ratio ours to bare; NaN where there is nothing bare */
+  /** @param ratio ours to bare; NaN without a bare figure */
   met(ours: number, ratio: number): boolean;
 }
 
@@ -36,7 +36,7 @@ export function ratioAtLeast(limit: number): Target {
   return { text: `>= ${limit}x bare`, met: (_, ratio) => ratio >= limit };
 }
 
-/** At most so much more than the bare one took. */
+/** At most this much more than the bare figure. */
 export function addsAtMost(ms: number, bare: Rounds): Target {
   return { text: `adds <= ${ms} ms`, met: (ours) => ours - median(bare) <= ms };
 }

@@ -15,7 +15,7 @@ import {
 /** Token of every gateway here. */
 export const TOKEN = "benchmark-token-0123456789abcdef";
 
-/** The smallest list that answers something a client asks for: `health` needs no other plugin. */
+/** The smallest useful list of plugins: `health` needs no other plugin. */
 export const MINIMAL: readonly string[] = ["health"];
 
 type Config = Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ export interface StateDir extends AsyncDisposable {
 }
 
 const kept = new Set<string>();
-// A run that is cut off leaves no directory behind either.
+// An interrupted run leaves no directory behind either.
 process.on("exit", () => {
   for (const path of kept) rmSync(path, { recursive: true, force: true });
 });
@@ -50,7 +50,7 @@ export async function makeStateDir(config: Config = {}): Promise<StateDir> {
 /** Command line of `svc`, as users run it. */
 export const SVC = join(root, "host/cli/svc.js");
 
-/** `svc gateway run` on a free port. It cannot be asked anything. */
+/** `svc gateway run` on a free port. It answers no `ask`. */
 export function runGateway({ env }: StateDir): Promise<ServerProcess> {
   return startServer([SVC, "gateway", "run", "--port", "0", "--json"], { env, control: false });
 }
@@ -60,8 +60,8 @@ export interface LoadedGateway extends ServerProcess {
 }
 
 /**
- * A gateway with the plugin of this benchmark beside the others, that can be asked what it used.
- * @param config the full bundle, unless it says otherwise with `plugins.use`
+ * A gateway with the benchmark's plugin in addition to the others; it answers `ask` with its resource use.
+ * @param config without `plugins.use`: the full bundle
  * @param options.files of its state directory, by name
  */
 export async function startGateway(

@@ -1,8 +1,8 @@
 /**
  * `npm run hostile [-- --minutes <n>] [--seed <n>] [--only <behaviour>]`: hostile clients against one gateway, run by hand. One behaviour at a
- * time, then all mixed for the second half. Prints for each phase how long `health` took another client, and the gateway's memory. The exit
- * code is 1 when `health` or a connect of that client failed, or when the 99th percentile of `health` was above 100 ms and above twice the idle
- * one of this run.
+ * time, then all mixed for the second half. Prints for each phase how long `health` took for a well-behaved client, and the gateway's memory.
+ * The exit code is 1 if a `health` call or a connect of that client failed, or if the 99th percentile of `health` was above 100 ms and above
+ * twice the idle percentile of this run.
  */
 import { parseArgs } from "node:util";
 import { BEHAVIOURS, behaviourOf, CALL_NAMES, LARGE_NAMES } from "./hostile/behaviours.ts";
@@ -28,7 +28,7 @@ if (!(minutes > 0) || !Number.isInteger(seed) || unknown !== undefined) {
 }
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 
-/** Milliseconds of `health` that hostile clients may cost another one. */
+/** Milliseconds by which hostile clients may delay the `health` call of another client. */
 const MOST_MS = 100;
 const REST_MS = 1_500;
 

@@ -1,4 +1,4 @@
-/** The machine: what it is, and which core does what. */
+/** Facts about the machine, and the assignment of processes to cores. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -8,13 +8,13 @@ export const LOAD_CORE = 1;
 
 const pinnable = cpus().length > 1 && spawnSync("taskset", ["--version"], { stdio: "ignore" }).status === 0;
 
-/** Moves this process, all threads included, to the core of the load. @returns whether servers can be pinned, too */
+/** Pins this process with all its threads to the core of the load. @returns whether servers can be pinned, too */
 export function pinLoad(): boolean {
   if (pinnable) execFileSync("taskset", ["-a", "-c", "-p", `${LOAD_CORE}`, `${process.pid}`], { stdio: "ignore" });
   return pinnable;
 }
 
-/** The command that runs `argv` on the core of the servers; `argv` itself where nothing can be pinned. */
+/** The command that runs `argv` on the core of the servers; `argv` itself if pinning is impossible. */
 export function onServerCore(argv: readonly string[]): readonly string[] {
   return pinnable ? ["taskset", "-c", `${SERVER_CORE}`, ...argv] : argv;
 }

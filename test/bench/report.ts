@@ -1,7 +1,7 @@
-/** From rows to a table for the terminal and the page RESULTS.md. Pure. */
+/** Formats rows as a table for the terminal and for RESULTS.md. Pure. */
 import { median, ratioOf, type Row } from "./figures.ts";
 
-/** Where and when the figures were taken. Never the name of a machine or a path. */
+/** Where and when the figures were measured; never the name of a machine or a path. */
 export interface Circumstances {
   readonly cpu: string;
   readonly cores: number;
@@ -9,7 +9,7 @@ export interface Circumstances {
   readonly date: string;
   /** The server ran on core 0, the load on core 1. */
   readonly pinned: boolean;
-  /** Load average of the last minute before the run; above 0.5 something else was running. */
+  /** Load average of the minute before the run; above 0.5 another program was running. */
   readonly loadBefore: number;
   readonly rounds: number;
   readonly seconds: number;
@@ -42,7 +42,7 @@ function cells(row: Row): string[] {
   ];
 }
 
-/** Columns as wide as their widest cell, in the notation of Markdown. */
+/** A Markdown table with aligned columns. */
 export function table(rows: readonly Row[]): string {
   const lines = [HEAD, ...rows.map(cells)];
   const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
@@ -53,7 +53,7 @@ export function table(rows: readonly Row[]): string {
   return [head, rule, ...body].join("\n");
 }
 
-/** Load average above which somebody else is at work. */
+/** Load average above which another program is running. */
 const BUSY = 0.5;
 
 /** One line on the machine and the run. */
@@ -63,7 +63,7 @@ export function describe({ cpu, cores, node, date, pinned, loadBefore, rounds, s
   return `${cpu}, ${cores} cores, Node ${node}, ${date}; ${where}; ${rounds} rounds; ${seconds} s; load average before: ${loadBefore.toFixed(2)}${busy}`;
 }
 
-/** What the table cannot say for itself. */
+/** Notes below the table. */
 const NOTES = `- start: from spawn to the answer to \`connect\`; bare: to the first answered frame. Idle memory: VmRSS, threads included.
 - rpc: \`sync method\` answers a constant as large as \`health\`, on both sides; \`health\` itself is asynchronous.
 - handshake: clients of mode \`cli\`, which presence does not track. The load generator saturates first: it reads a

@@ -1,8 +1,8 @@
 /**
- * `npm run bench [-- --quick] [-- --only <name>]`: measures the gateway beside bare servers and prints a table.
+ * `npm run bench [-- --quick] [-- --only <name>]`: measures the gateway and bare servers, and prints a table.
  *
- * This process is the load generator; every server runs in a process of its own. A whole run without options also
- * writes RESULTS.md. Nothing here fails because a figure is bad: only what cannot be measured is an error.
+ * This process is the load generator; every server runs in its own process. A complete run without options also
+ * writes RESULTS.md. A bad figure is not an error; a figure that cannot be measured is.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,22 +47,22 @@ const SUBJECTS: readonly Subject[] = [
   eventLoop,
 ];
 
-/** Milliseconds one subject may take; then it counts as failed, and the run goes on without it. */
+/** Milliseconds one subject may take; after that it counts as failed, and the run continues without it. */
 const SUBJECT_MS = 150_000;
-/** Milliseconds after which the whole run is given up. */
+/** Milliseconds after which the whole run is aborted. */
 const RUN_MS = 600_000;
 
 const names = SUBJECTS.map(({ name }) => name);
 const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string", multiple: true } } });
 const unknown = values.only?.filter((name) => !names.includes(name)) ?? [];
 if (unknown.length > 0) {
-  process.stderr.write(`nothing is called ${unknown.join(", ")}; there are: ${names.join(", ")}\n`);
+  process.stderr.write(`unknown subject: ${unknown.join(", ")}; available: ${names.join(", ")}\n`);
   process.exit(2);
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 setTimeout(() => {
-  process.stderr.write("the run took too long and was given up\n");
+  process.stderr.write("the run took too long and was aborted\n");
   process.exit(1);
 }, RUN_MS).unref();
 
@@ -102,7 +102,7 @@ async function run(settings: Settings): Promise<number> {
   return failures.length > 0 ? 1 : 0;
 }
 
-/** @throws Error when the subject fails, or is not done in time: without its servers it comes to its end, too */
+/** @throws Error the subject fails or exceeds its time; the end of its servers then ends it, too */
 async function inTime(subject: Subject, settings: Settings): Promise<readonly Row[]> {
   let late: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {

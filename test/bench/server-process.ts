@@ -1,4 +1,4 @@
-/** Servers in processes of their own: started on their core, asked what they used, and stopped. */
+/** Servers in their own processes: starts them on their core, queries their resource use, and stops them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -9,17 +9,17 @@ import type { Question, Usage } from "./servers/control.ts";
 
 export interface ServerProcess extends AsyncDisposable {
   readonly pid: number;
-  /** As the server announced it, e.g. `ws://127.0.0.1:1234`. */
+  /** Address announced by the server, e.g. `ws://127.0.0.1:1234`. */
   readonly url: string;
-  /** Only for scripts in `servers/`. @throws Error when there is no answer within 5 seconds */
+  /** Only for scripts in `servers/`. @throws Error no answer within 5 seconds */
   ask(question: Question): Promise<Usage>;
-  /** Resolves when the process is gone. Safe to call twice. */
+  /** Resolves when the process has ended. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Options of node itself. */
+  /** Command-line options of Node. */
   readonly nodeFlags?: readonly string[];
   /** Keep a channel for `ask`. Default true. */
   readonly control?: boolean;
@@ -31,12 +31,12 @@ const STOP_MS = 4_000;
 
 const running = new Set<ChildProcess>();
 
-/** Ends every server that still runs, at once. Meant for when nobody waits for them any more. */
+/** Kills every running server; used when a run is aborted. */
 export function killServers(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
-// Whatever way this process ends, its servers do not stay behind.
+// However this process ends, its servers end with it.
 process.on("exit", killServers);
 
 /** Path of a compiled script in `servers/`. */
@@ -44,14 +44,14 @@ export function serverScript(name: string): string {
   return fileURLToPath(new URL(`./servers/${name}.js`, import.meta.url));
 }
 
-/** Environment of every server: nothing of the user's own gateway, nothing of the user's home. */
+/** Environment of every server: contains neither the user's gateway nor the user's home. */
 export function serverEnvironment(home: string): Record<string, string> {
   return { PATH: process.env["PATH"] ?? "", HOME: home, NODE_ENV: "production" };
 }
 
 /**
  * Runs `node <argv>` and waits for the line of JSON with its `url`.
- * @throws Error with what it printed when it ends first, or is not ready within 20 seconds
+ * @throws Error with its output, when it ends first or is not ready within 20 seconds
  */
 export async function startServer(argv: readonly string[], options: ServerOptions = {}): Promise<ServerProcess> {
   const { env = serverEnvironment("/nonexistent"), nodeFlags = [], control = true } = options;

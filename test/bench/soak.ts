@@ -1,10 +1,10 @@
 /**
  * `npm run soak [-- --minutes <n>]`: 30 minutes of mixed load on one gateway after a warm-up of 6, run by hand. Prints heap, RSS, handles and
  * rows each minute. The exit code is 1 when heap, RSS or handles grew by more than 5 % over the last half, or a request failed. Rows only
- * grow by what was sent until their retention ends, so they are printed without a verdict.
+ * grow by the sent data until their retention ends, so they are printed without a verdict.
  *
- * During the warm-up V8 compiles what runs often, and its spaces and the arenas of the allocator reach their size. By two heap snapshots
- * nothing else grows: 3 MiB of heap and 30 MiB of RSS, of which the verdict takes no notice.
+ * During the warm-up V8 compiles hot code, and its heap spaces and the arenas of the allocator reach their final size. Two heap snapshots
+ * showed no other growth: 3 MiB of heap and 30 MiB of RSS, which the verdict ignores.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -21,18 +21,18 @@ import { modelConfig, startModel } from "./load/model.ts";
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "30" } } });
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) {
-  process.stderr.write(`--minutes ${values.minutes}: a number above 0, e.g. --minutes 6\n`);
+  process.stderr.write(`--minutes ${values.minutes}: must be a number above 0, e.g. --minutes 6\n`);
   process.exit(2);
 }
 const runMs = minutes * 60_000;
 const WARM_UP_MS = 6 * 60_000;
-/** Samples of a run shorter than 16 minutes are taken more often, so that each quarter has four. */
+/** A run shorter than 16 minutes is sampled more often, so that each quarter has four samples. */
 const sampleMs = Math.min(60_000, runMs / 16);
 /** Milliseconds between two requests. */
 const PACE_MS = 40;
 /** Growth from the third to the fourth quarter that counts as flat. */
 const FLAT = 1.05;
-/** Handles that a request under way makes the difference of. */
+/** Handles that a request in flight may add. */
 const FEW_HANDLES = 5;
 const CHATS = 20;
 const HOOK_TOKEN = "hook-token-0123456789abcdef";
@@ -56,7 +56,7 @@ const samples: Sample[] = [];
 const pending = new Set<Promise<void>>();
 let sent = 0;
 
-/** One request each, in turn. A conversation is reset before it grows long. */
+/** The requests, sent in turn. A conversation is reset before it becomes long. */
 const KINDS: readonly ((turn: number) => Promise<void>)[] = [
   () => asNewcomer((newcomer) => newcomer.call(health.check, {})),
   async () => void (await client.call(sessions.list, { limit: 20 })),
@@ -94,7 +94,7 @@ function send(): void {
   if (!work) return;
   const done = work(sent)
     .catch((error: unknown) => {
-      const { message, cause } = error as Error; // what clients and fetch throw
+      const { message, cause } = error as Error; // thrown by clients and fetch
       const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
       failures.set(reason, (failures.get(reason) ?? 0) + 1);
     })

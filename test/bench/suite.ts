@@ -1,9 +1,9 @@
-/** What a subject of the benchmark is, and how rounds are run: warm-up first, then interleaved A B A B. */
+/** The type of a benchmark subject, and the order of its rounds: a warm-up, then interleaved A B A B. */
 import type { Row } from "./figures.ts";
 
 /** How long to measure. */
 export interface Settings {
-  /** Rounds of each figure; medians are over these. */
+  /** Number of rounds of each figure; the median is taken over them. */
   readonly rounds: number;
   /** Starts of a process per figure: they vary more and cost less than a round of load. */
   readonly starts: number;
@@ -16,14 +16,14 @@ export interface Settings {
 }
 
 export const FULL: Settings = { rounds: 5, starts: 9, windowMs: 1_000, warmUpMs: 800, idleMs: 3_000 };
-/** For a look while working: noisy, and never written to RESULTS.md. */
+/** For quick checks during development: noisy, and never written to RESULTS.md. */
 export const QUICK: Settings = { rounds: 2, starts: 3, windowMs: 200, warmUpMs: 150, idleMs: 1_000 };
 
-/** One thing that is measured, beside its bare counterpart. */
+/** A measured subject, with its bare counterpart. */
 export interface Subject {
   /** For `--only`. */
   readonly name: string;
-  /** Starts what it needs and stops it again, also when it throws. */
+  /** Starts its servers, and stops them even if it throws. */
   measure(settings: Settings): Promise<readonly Row[]>;
 }
 

@@ -254,15 +254,15 @@ describe("between the change and the close", limited, () => {
 
 describe("other changes", limited, () => {
   it("of the mode, or of the password, close connections of the old one", async (t) => {
-    const { url, patch } = await start(t, { mode: "none" });
+    const { url, patch } = await start(t, { mode: "password", password: "p" });
     const steps: [to: object, credential: object][] = [
-      [{ mode: "token", token: "t" }, { token: "t" }],
-      [{ mode: "password", password: "p" }, { password: "p" }],
       [{ password: "q" }, { password: "q" }],
-      [{ mode: "token" }, { token: "t" }],
+      [{ mode: "token", token: "t" }, { token: "t" }],
       [{ mode: "none" }, {}],
+      [{ mode: "token" }, { token: "t" }],
+      [{ mode: "password" }, { password: "q" }],
     ];
-    let socket = await connectRaw(url, undefined, { auth: {} });
+    let socket = await connectRaw(url, undefined, { auth: { password: "p" } });
     for (const [to, credential] of steps) {
       await patch({ gateway: { auth: to } });
       assert.equal((await socket.closed).code, 1008, JSON.stringify(to));

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import type { LogLevel } from "../../host/logs/log.ts";
 import { logSettings } from "../../host/logs/settings.ts";
 import { directory } from "../directory.ts";
 
-const place = directory({ after: (work) => after(() => work()) });
+const place = directory({ after: after as TestContext["after"] });
 
 /** Settings with a separate log file. */
 let serial = 0;

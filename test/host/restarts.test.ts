@@ -30,11 +30,11 @@ function scene(lastPerformed?: number): Scene {
 
 describe("a scheduled restart", () => {
   const rows: [why: string, delayMs: number | undefined, ms: number][] = [
-    ["waits 2000 ms when nothing is said", undefined, 2_000],
-    ["waits as long as asked", 500, 500],
-    ["goes at once with 0", 0, 0],
+    ["waits 2000 ms by default", undefined, 2_000],
+    ["waits for the given delay", 500, 500],
+    ["begins at once with 0", 0, 0],
     ["waits 60000 ms at most", 3_600_000, 60_000],
-    ["cannot lie in the past", -5, 0],
+    ["is never in the past", -5, 0],
   ];
   for (const [why, delayMs, ms] of rows) {
     it(why, async () => {
@@ -89,9 +89,9 @@ describe("a restart by a new process", () => {
 describe("the cooldown", () => {
   const rows: [why: string, last: number | undefined, cooldownMsApplied: number][] = [
     ["none after a fresh start", undefined, 0],
-    ["what is left of 30000 ms is added", -10_000, 20_000],
+    ["the rest of 30000 ms is added", -10_000, 20_000],
     ["all of it right after a restart", 0, 30_000],
-    ["nothing once it is over", -30_000, 0],
+    ["nothing after its end", -30_000, 0],
     ["never more than 30000 ms, whatever the clock was set to", 3_600_000, 30_000],
   ];
   for (const [why, last, cooldownMsApplied] of rows) {

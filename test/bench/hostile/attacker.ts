@@ -1,4 +1,4 @@
-/** A process of hostile clients: `attacker.js <JSON of Order>`, until it is ended. */
+/** A process of hostile clients: `attacker.js <JSON of Order>`. Runs until it is ended. */
 import { setMaxListeners } from "node:events";
 import { setPriority } from "node:os";
 import { behaviourOf, mixed } from "./behaviours.ts";

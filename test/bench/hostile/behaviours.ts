@@ -1,4 +1,4 @@
-/** What hostile clients do. Each behaviour goes on until its lane ends. */
+/** The behaviours of hostile clients. Each continues until its lane ends. */
 import type { Socket } from "node:net";
 import * as fc from "fast-check";
 import { clientFrame, frames, mutate, mutation, UPGRADE } from "../../fuzz/inputs.ts";
@@ -26,7 +26,7 @@ async function again(lane: Lane, work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Sends what `next` makes until the gateway closes the socket. */
+/** Sends the results of `next` until the gateway closes the socket. */
 async function pour(lane: Lane, socket: Socket | undefined, next: () => Buffer): Promise<void> {
   if (!socket) return;
   while (!lane.signal.aborted && (await send(socket, next()))) await new Promise(setImmediate);
@@ -38,7 +38,7 @@ function paramsOf(method: string, { target: { sessionKey } }: Lane): object {
   return method === "chat.history" ? { sessionKey, limit: 1_000 } : {};
 }
 
-/** Many calls in one write, answers read and forgotten. */
+/** Many calls in one write; responses are read and discarded. */
 function flood(methods: readonly [string, ...string[]], together: number): Behaviour {
   return (lane) =>
     again(lane, async () => {
@@ -81,7 +81,7 @@ const repeated = (piece: string, bytes: number) => piece.repeat(Math.floor(bytes
 const inParams = (json: string) => `{"type":"req","id":"1","method":"health","params":{"x":${json}}}`;
 const ROOM = MOST_BYTES - 100;
 
-/** Texts of frames near the limit, each dear to read in its own way. */
+/** Frame texts near the limit, each expensive to parse in a different way. */
 const LARGE: Record<string, () => string> = {
   "one text": () => inParams(`"${repeated("a", ROOM)}"`),
   "a text of escapes": () => inParams(`"${repeated(String.raw`\u0041`, ROOM)}"`),
@@ -116,7 +116,7 @@ function largeFrames(names: readonly string[]): Behaviour {
     });
 }
 
-/** A message in pieces of one byte, and pings that nobody reads the answers of. */
+/** A message in fragments of one byte, and pings whose pongs are never read. */
 const fragments: Behaviour = (lane) => {
   const first = Buffer.from(clientFrame(Buffer.from("[")));
   first[0] = 0x01;
@@ -139,7 +139,7 @@ const pings: Behaviour = (lane) => {
   });
 };
 
-/** Sockets that say nothing, or upgrade and say nothing more. */
+/** Sockets that send nothing, or nothing after the upgrade. */
 const halfOpen: Behaviour = (lane) =>
   again(lane, async () => {
     const open: Socket[] = [];
@@ -158,7 +158,7 @@ const comeAndGo: Behaviour = (lane) =>
     for (let turn = 0; turn < 50 && !lane.signal.aborted; turn++) (await joined(lane))?.destroy();
   });
 
-/** Readers that stop, while everybody is sent events and long answers. */
+/** Clients that stop reading while they receive events and long responses. */
 const slowReaders: Behaviour = (lane) =>
   again(lane, async () => {
     const readers: Socket[] = [];
@@ -191,7 +191,7 @@ const slowWriters: Behaviour = (lane) =>
     for (const writer of writers) writer?.destroy();
   });
 
-/** Streams of answers that nobody reads. */
+/** Response streams that are never read. */
 const stoppedStreams: Behaviour = (lane) =>
   again(lane, async () => {
     const body = JSON.stringify({ model: "svc", stream: true, messages: [{ role: "user", content: "long answer" }] });
@@ -245,7 +245,7 @@ const chats: Behaviour = (lane) =>
     });
   });
 
-/** By name, as `--only` takes them. */
+/** By the names that `--only` accepts. */
 export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "garbage-frames": garbageFrames,
   "garbage-http": garbageHttp,
@@ -269,7 +269,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "http-large": http(({ target }) => post("/v1/chat/completions", target.token, MANY_VALUES)),
 };
 
-/** Finer ones, run only by name: `large:<frame>` and `call:<method>`. */
+/** More specific behaviours, run only by name: `large:<frame>` and `call:<method>`. */
 export function behaviourOf(name: string): Behaviour | undefined {
   const [kind = "", detail = ""] = name.split(":");
   if (kind === "large" && detail in LARGE) return largeFrames([detail]);
@@ -280,7 +280,7 @@ export function behaviourOf(name: string): Behaviour | undefined {
 export const LARGE_NAMES: readonly string[] = Object.keys(LARGE).map((name) => `large:${name}`);
 export const CALL_NAMES: readonly string[] = DEAR.map((name) => `call:${name}`);
 
-/** All of them in turn, each for a while. */
+/** All behaviours in turn. */
 export const mixed: Behaviour = async (lane) => {
   const all = Object.values(BEHAVIOURS) as [Behaviour, ...Behaviour[]];
   while (!lane.signal.aborted) {

@@ -1,4 +1,4 @@
-/** Phases of hostile behaviour against one gateway, each beside a well-behaved client that is watched. */
+/** Phases of hostile behaviour against one gateway; each measures a well-behaved client meanwhile. */
 import type { ChildProcess } from "node:child_process";
 import { networkInterfaces } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import { end, start, Watching } from "./watching.ts";
 
 export interface CampaignOptions {
   readonly seed: number;
-  /** Names of behaviours, `idle` and `mixed`; run in this order. */
+  /** Names of behaviours, `idle` and `mixed`, in the order they run. */
   readonly phases: readonly { readonly name: string; readonly ms: number }[];
   /** Milliseconds of quiet after each phase. */
   readonly restMs: number;
@@ -28,11 +28,11 @@ export interface PhaseFigures {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** Milliseconds until `hello-ok`, worst. */
+  /** Longest time until `hello-ok`. ms */
   readonly connectMax: number;
-  /** Delay of the gateway's event loop, worst, in milliseconds. */
+  /** Longest delay of the gateway's event loop. ms */
   readonly loopMax: number;
-  /** Resident memory in MiB: most during the phase, and after its rest. */
+  /** Resident memory in MiB: the maximum during the phase, and the value after its pause. */
   readonly rssMost: number;
   readonly rssAfter: number;
   readonly failures: readonly string[];
@@ -41,13 +41,13 @@ export interface PhaseFigures {
 const LANES = 8;
 const ATTACKERS = 2;
 const SAMPLE_MS = 100;
-/** Milliseconds between two times the attackers are stopped, and how long they stand still. */
+/** Interval at which the attackers are paused, and duration of a pause. ms */
 const STOP_EVERY_MS = 5_000;
 const STOPPED_MS = 1_500;
 const HOOK_TOKEN = "hook-token-0123456789abcdef";
 const SEED = { sessions: 1_000, messages: 1_000, sessionKey: "agent:main:long" };
 
-/** @returns warnings and errors the gateway wrote, each with its count */
+/** @returns the warnings and errors that the gateway logged, each with its count */
 export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOptions): Promise<Map<string, number>> {
   const random = randomFrom(seed);
   await using model = await startModel();
@@ -120,7 +120,7 @@ export async function runCampaign({ seed, phases, restMs, onPhase }: CampaignOpt
   }
 }
 
-/** Hostile clients come from another address than the watched one, as elsewhere: what one address may do has limits. */
+/** Hostile clients use another address than the watched client, since limits apply per address. */
 function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
   const own = all.find(({ family, internal }) => family === "IPv4" && !internal);

@@ -1,4 +1,4 @@
-/** What hostile clients know of the gateway, and the sockets they open to it. */
+/** The gateway as seen by hostile clients, and the sockets they open to it. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { clientFrame, UPGRADE } from "../../fuzz/inputs.ts";
@@ -12,11 +12,11 @@ export interface Target {
   readonly sessionKey: string;
 }
 
-/** What one lane of an attacker works with. Sockets are destroyed when `signal` aborts. */
+/** The context of one lane of an attacker. Its sockets are destroyed when `signal` aborts. */
 export interface Lane {
   readonly target: Target;
   readonly signal: AbortSignal;
-  /** 0 to below 1; from the printed seed. */
+  /** A number from 0 to below 1, derived from the printed seed. */
   random(): number;
 }
 
@@ -50,7 +50,7 @@ export async function rest({ signal }: Lane, ms: number): Promise<boolean> {
   return !signal.aborted;
 }
 
-/** @returns a socket whose data is discarded until it is paused; undefined when the gateway or the machine has none left */
+/** @returns a socket whose data is discarded until it is paused; `undefined` when the gateway or the machine accepts no more */
 export async function openSocket({ target, signal }: Lane): Promise<Socket | undefined> {
   const { hostname, port } = new URL(target.url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -63,7 +63,7 @@ export async function openSocket({ target, signal }: Lane): Promise<Socket | und
   return socket.resume();
 }
 
-/** @returns whether the socket takes more; waits while it is full */
+/** Waits while the socket is full. @returns whether it accepts more data */
 export async function send(socket: Socket, bytes: Buffer): Promise<boolean> {
   if (socket.destroyed || !socket.writable) return false;
   if (!socket.write(bytes)) {

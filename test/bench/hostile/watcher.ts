@@ -1,10 +1,10 @@
-/** A process of a well-behaved client: calls `health` 20 times a second and connects anew each second, and says how long both took. */
+/** The process of a well-behaved client: calls `health` 20 times a second, opens a new connection each second, and reports both durations. */
 import { setPriority } from "node:os";
 import { connect } from "@svc/sdk/client";
 import { health } from "@svc/sdk/health";
 import type { Target } from "./target.ts";
 
-/** Of one phase, in milliseconds; a call that failed is in `failures` only. */
+/** Durations in one phase, in milliseconds; a failed call is only counted in `failures`. */
 export interface Watched {
   readonly calls: readonly number[];
   readonly connects: readonly number[];
@@ -13,14 +13,14 @@ export interface Watched {
 
 const CALL_MS = 50;
 const CONNECT_MS = 1_000;
-/** A call that takes longer has failed. */
+/** A call that takes longer counts as failed. */
 const PATIENCE_MS = 30_000;
 
 const { url, token } = JSON.parse(process.argv[2] ?? "") as Target;
 try {
-  setPriority(-10); // what it waits for should be the gateway, not the processor
+  setPriority(-10); // it should wait for the gateway, not for the processor
 } catch {
-  // only the superuser may
+  // only the superuser may raise a priority
 }
 process.once("disconnect", () => process.exit(0));
 const client = await connect({ url, token });

@@ -1,4 +1,4 @@
-/** A watcher process, and what it saw since it was asked last. */
+/** A watcher process, and its measurements since the last request. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ export function start(script: string, argument: object): ChildProcess {
   return spawn(process.execPath, [path, JSON.stringify(argument)], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
 }
 
-/** @throws Error when it ended by itself before */
+/** @throws Error the process has already ended by itself */
 export async function end(child: ChildProcess): Promise<void> {
   const { exitCode, signalCode } = child;
   if (exitCode !== null || signalCode !== null)
@@ -20,7 +20,7 @@ export async function end(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-/** A client in a process of its own that calls `health` and connects anew all the time. */
+/** A client in its own process that continuously calls `health` and opens connections. */
 export class Watching {
   readonly #child: ChildProcess;
 
@@ -34,7 +34,7 @@ export class Watching {
     return new Watching(child);
   }
 
-  /** What it saw since the last time; waits for its calls under way. */
+  /** Its measurements since the last request; waits for its calls in flight. */
   async next(): Promise<Watched> {
     const answer = once(this.#child, "message");
     this.#child.send("next");

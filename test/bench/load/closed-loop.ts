@@ -1,10 +1,10 @@
-/** Closed-loop load: so many requests in flight on each connection, each answer followed by the next request. */
+/** Closed-loop load: a fixed number of requests in flight on each connection; each response triggers the next request. */
 import { percentile } from "../figures.ts";
 import { answeredBy, type Requests, RING_SIZE } from "./requests.ts";
 import type { LoadSocket } from "./socket.ts";
 
 export interface LoadOptions {
-  /** Requests under way on each connection; at most `RING_SIZE`. */
+  /** Requests in flight on each connection; at most `RING_SIZE`. */
   readonly inFlight: number;
   /** Milliseconds. */
   readonly ms: number;
@@ -17,7 +17,7 @@ export interface LoadResult {
   readonly p99: number;
 }
 
-/** Milliseconds after the end in which the last answers must come. */
+/** Milliseconds after the end within which the last responses must arrive. */
 const DRAIN_MS = 10_000;
 
 /** @throws Error when a server refuses, closes or stops answering */

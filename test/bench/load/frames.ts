@@ -1,4 +1,4 @@
-/** WebSocket frames, as cheap as they come: the load generator must not be what is measured. Pure. */
+/** Cheap WebSocket framing, so that the load generator is not the bottleneck. Pure. */
 
 /** A real mask: servers skip the work for a zero one. RFC 6455 §5.3 asks for randomness against proxies; there are none. */
 const MASK = [0x37, 0xfa, 0x21, 0x3d] as const;
@@ -14,10 +14,10 @@ export function clientFrame(text: string): Buffer {
   return Buffer.concat([Buffer.from([...header, ...MASK]), payload]);
 }
 
-/** Takes the payload of a text frame: bytes `start` to `end` of `buffer`, valid only during the call. */
+/** Receives the payload of a text frame: bytes `start` to `end` of `buffer`, valid only during the call. */
 export type FrameListener = (buffer: Buffer, start: number, end: number) => void;
 
-/** Cuts a stream of server frames into payloads. Control frames other than close are passed over. */
+/** Splits a stream of server frames into payloads. Skips control frames other than close. */
 export class FrameReader {
   #rest: Buffer | undefined;
 
@@ -29,7 +29,7 @@ export class FrameReader {
     while (at < bytes.length) {
       const start = payloadStart(bytes, at);
       const end = start + payloadLength(bytes, at, start);
-      if (!(end <= bytes.length)) break; // NaN for a header that is cut
+      if (!(end <= bytes.length)) break; // NaN for an incomplete header
       const opcode = (bytes[at] ?? 0) & 0x0f;
       if (opcode === OPCODE_CLOSE) return false;
       if (opcode === 1) onFrame(bytes, start, end);

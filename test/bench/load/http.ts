@@ -11,7 +11,7 @@ export interface HttpLoad {
   readonly connections: number;
   /** Milliseconds. */
   readonly ms: number;
-  /** Of every answer. Default 200. */
+  /** Expected status of every response. Default 200. */
   readonly status?: number;
 }
 
@@ -35,7 +35,7 @@ function requestBytes({ url, path, token, body }: HttpLoad): Buffer {
   return Buffer.from(`${lines.join("\r\n")}${HEAD_END}${body}`);
 }
 
-/** Bytes of the answer at the front of `bytes`, or 0 while it is not whole. @throws Error when it has another status */
+/** Length of the response at the start of `bytes`, or 0 while it is incomplete. @throws Error it has another status */
 function answerLength(bytes: Buffer, status: number): number {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return 0;
@@ -59,7 +59,7 @@ export function runHttpLoad(load: HttpLoad): Promise<HttpResult> {
     const stuck = setTimeout(() => reject(new Error("a server stopped answering")), load.ms + DRAIN_MS);
     const latencies: number[] = [];
     let open = load.connections;
-    /** @returns when the next request was sent */
+    /** @returns the time at which the next request was sent */
     const answered = (socket: Socket, sentAt: number): number => {
       const now = performance.now();
       if (now < end) {

@@ -1,10 +1,10 @@
-/** The model server of the benchmark, in the load process; how fast it answers is said in the question. */
+/** The benchmark's model server, in the load process. The question determines the pace of the answer. */
 import { type FakeModelServer, startFakeModelServer } from "@svc/sdk/testing";
 
 /** Milliseconds before each piece of a paced answer: 50 tokens a second. */
 export const PACE_MS = 20;
 
-/** Ways to answer. The question names one; a gateway may put more around it. */
+/** Paces of answers. The question contains the name of one, possibly among text that a gateway adds. */
 export const ANSWERS = {
   /** 20 tokens at once. */
   short: { question: "short answer", tokens: 20, delayMs: 0 },
@@ -26,7 +26,7 @@ export function startModel(): Promise<FakeModelServer> {
   });
 }
 
-/** Configuration of a gateway that asks this server. */
+/** Configuration of a gateway that uses this server. */
 export function modelConfig(baseUrl: string, concurrentRuns: number): Record<string, unknown> {
   return {
     models: { default: "bench/model", providers: { bench: { baseUrl, apiKey: "none", models: [{ id: "model" }] } } },

@@ -1,7 +1,7 @@
-/** Requests made beforehand: a ring of masked frames with ids of one length, cut out of one buffer when sent. */
+/** Prepared requests: a ring of masked frames with ids of equal length, sliced from one buffer when sent. */
 import { clientFrame } from "./frames.ts";
 
-/** Requests in a ring; more may not be in flight on one socket. */
+/** Requests in a ring: the maximum in flight on one socket. */
 export const RING_SIZE = 2_048;
 const FIRST_ID = 1_000;
 const ID_AT = '{"type":"res","id":"'.length;
@@ -12,7 +12,7 @@ const ZERO = "0".charCodeAt(0);
 const KIND_AT = '{"type":"'.length;
 const RES = "r".charCodeAt(0);
 
-/** The same call again and again, with changing ids. */
+/** The same call repeatedly, with changing ids. */
 export interface Requests {
   /** `count` requests from number `from` on, in at most two buffers. */
   take(from: number, count: number): Buffer[];
@@ -35,8 +35,8 @@ export function makeRequests(method: string, params: unknown = {}): Requests {
 }
 
 /**
- * Place in the ring of the request that a frame answers, or -1 for an event.
- * @throws Error when it is a refusal: a benchmark of errors measures nothing
+ * Position in the ring of the request that a frame responds to, or -1 for an event.
+ * @throws Error the response is a refusal: a benchmark of errors measures nothing
  */
 export function answeredBy(buffer: Buffer, start: number, end: number): number {
   if (buffer[start + KIND_AT] !== RES) return -1;

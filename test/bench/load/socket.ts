@@ -1,12 +1,12 @@
-/** A WebSocket client over a plain socket: opens, shakes hands with a gateway or a bare server, and hands frames on. */
+/** A WebSocket client over a plain socket: connects to a gateway or a bare server, and passes frames on. */
 import { connect, type Socket } from "node:net";
 import { clientFrame, type FrameListener, FrameReader } from "./frames.ts";
 
-/** A server to load. With a token it is a gateway and gets a real `connect`; without, one exchange of the same frame. */
+/** A server under load. A token marks a gateway, which gets a real `connect`; a bare server gets the same frame once. */
 export interface Peer {
   readonly url: string;
   readonly token?: string;
-  /** A bare server that speaks first. Gateways always do. */
+  /** Whether a bare server sends the first frame, as gateways do. */
   readonly challenges?: boolean;
 }
 
@@ -36,7 +36,7 @@ export class LoadSocket {
     );
   }
 
-  /** The next frame that was not listened to. @throws Error when the connection fails first */
+  /** The next frame without a listener. @throws Error the connection fails first */
   async next(): Promise<string> {
     for (;;) {
       const text = this.#unread.shift();
@@ -46,13 +46,13 @@ export class LoadSocket {
     }
   }
 
-  /** From now on frames go to `onFrame`, and `onChunk` is called after those that arrived together. */
+  /** Passes later frames to `onFrame`, and calls `onChunk` after the frames that arrived together. */
   listen(onFrame: FrameListener, onChunk: () => void = () => undefined): void {
     this.#onFrame = onFrame;
     this.#onChunk = onChunk;
   }
 
-  /** Called once when the connection fails, or at once when it has. */
+  /** Calls the listener once when the connection fails, immediately if it has failed already. */
   onFailure(listener: (error: Error) => void): void {
     this.#onFailure = listener;
     if (this.#failure) listener(this.#failure);
@@ -62,7 +62,7 @@ export class LoadSocket {
     this.#socket.write(bytes);
   }
 
-  /** Gone at once. Safe to call twice. */
+  /** Destroys the socket. Safe to call twice. */
   close(): void {
     this.#onFailure = () => undefined;
     this.#socket.destroy();
@@ -86,7 +86,7 @@ export class LoadSocket {
     this.#waiting?.();
   }
 
-  /** What follows the answer to the upgrade, once it is there. */
+  /** The bytes after the response to the upgrade. */
   #afterHead(chunk: Buffer): Buffer | undefined {
     const head = Buffer.concat([this.#head ?? Buffer.alloc(0), chunk]);
     this.#head = head;
@@ -135,8 +135,8 @@ function connectTo({ token }: Peer): Buffer {
 }
 
 /**
- * An open connection that was accepted.
- * @throws Error when it is refused, fails, or takes longer than 10 seconds
+ * Opens a connection that the server accepts.
+ * @throws Error the connection is refused, fails, or takes longer than 10 seconds
  */
 export async function openSocket(peer: Peer): Promise<LoadSocket> {
   const socket = new LoadSocket(peer.url);
@@ -155,7 +155,7 @@ export async function openSocket(peer: Peer): Promise<LoadSocket> {
   }
 }
 
-/** Connections opened at a time: as many as a server accepts without a queue. */
+/** Connections opened concurrently: as many as a server accepts without a queue. */
 const TOGETHER = 32;
 
 export async function openSockets(peer: Peer, count: number): Promise<LoadSocket[]> {

@@ -1,4 +1,4 @@
-/** Questions whose answers come piece by piece: over a WebSocket through a gateway or a relay, or straight from the model server. */
+/** Questions with streamed answers: over a WebSocket through a gateway or a relay, or directly from the model server. */
 import { Agent, request as httpRequest } from "node:http";
 import { createInterface } from "node:readline";
 import { ANSWERS, type AnswerKind } from "./model.ts";
@@ -11,7 +11,7 @@ export interface Timing {
   readonly lastMs: number;
 }
 
-/** Asks once. Resolves when the answer is over. @throws Error when it fails, or is not over within 15 seconds */
+/** Asks once; resolves when the answer is complete. @throws Error it fails or is incomplete after 15 seconds */
 export type Ask = (kind: AnswerKind) => Promise<Timing>;
 
 const ANSWER_MS = 15_000;
@@ -36,7 +36,7 @@ interface Listening {
 
 let questions = 0;
 
-/** `chat.send`, each in a session of its own; the answer is what `agent` events say. Takes the socket over. */
+/** `chat.send`, each in its own session; `agent` events contain the answer. Takes over the socket. */
 export function askBySocket(socket: LoadSocket): Ask {
   const runs = new Map<string, Listening>();
   const failAll = (error: Error) => {
@@ -67,7 +67,7 @@ export function askBySocket(socket: LoadSocket): Ask {
   };
 }
 
-/** How one of the public APIs is asked, and which lines of its answer carry text. */
+/** The request to one of the public APIs, and the response lines that carry text. */
 interface Api {
   readonly path: string;
   body(question: string): object;

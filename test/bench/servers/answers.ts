@@ -1,4 +1,4 @@
-/** The work that the bare servers and the plugin of the benchmark share, so that both sides send the same bytes. */
+/** Answers shared by the bare servers and the benchmark's plugin, so that both send the same bytes. */
 
 /** As large as the health summary of the full bundle: about 500 bytes of JSON. */
 export const HEALTH_SIZED = {
@@ -22,7 +22,7 @@ export const HEALTH_SIZED = {
   },
 } as const;
 
-/** Payload of the event that is sent to many: as large as a piece of a streamed reply. */
+/** Payload of the broadcast event: as large as a piece of a streamed reply. */
 export const NEWS = {
   runId: "5f6d2c1e-8a0b-4f0e-9d55-0f7f9a1f2b3c",
   stream: "assistant",
@@ -39,7 +39,7 @@ interface Request {
   readonly method: string;
 }
 
-/** What a bare server does with a message: parse, answer. `publish` is called for the one that is sent on to all. */
+/** Parses and answers a message to a bare server. Calls `publish` for the message that is broadcast. */
 export function answer(text: string, publish: (event: string) => void): string {
   const { id, method } = JSON.parse(text) as Request;
   if (method === NAMES.publish) publish(newsEvent());

@@ -1,4 +1,4 @@
-/** Bare node:http: reads a body, parses it, answers. */
+/** Bare node:http: reads and parses a body, then answers. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { announce } from "./control.ts";

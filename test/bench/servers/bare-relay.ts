@@ -1,6 +1,6 @@
 /**
- * The plainest relay of a model's answer: a WebSocket request becomes a streamed HTTP request, each piece of the answer
- * an event. Argument: base URL of the model server.
+ * The simplest relay of a model's answer: a WebSocket request becomes a streamed HTTP request, and each piece of the answer
+ * becomes an event. Argument: base URL of the model server.
  */
 import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";

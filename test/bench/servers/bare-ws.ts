@@ -1,6 +1,6 @@
 /**
- * The plainest server of the same stack: `ws`, one send per answer, one send per receiver of an encoded event.
- * At `/challenge` it speaks first, as the protocol wants it, so that its handshake has as many turns as ours.
+ * The simplest server of the same stack: `ws`, one send per answer, one send per receiver of an encoded event.
+ * At `/challenge` it sends the first frame, as the protocol requires, so that its handshake has as many round trips as the gateway's.
  */
 import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";

@@ -1,4 +1,4 @@
-/** `ws` for reading, and one write per tick: the answers of a tick leave as one buffer. The best this stack can do. */
+/** `ws` for reading, and one write per tick: all answers of a tick are sent as one buffer. The fastest this stack can be. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -9,7 +9,7 @@ import { announce } from "./control.ts";
 const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
 const server = createServer();
 
-/** An unmasked text frame of 126 to 65,535 bytes, as all answers here are. */
+/** An unmasked text frame of 126 to 65,535 bytes, the size of all answers here. */
 function frame(text: string): Buffer {
   const length = Buffer.byteLength(text);
   const bytes = Buffer.allocUnsafe(4 + length);
@@ -20,7 +20,7 @@ function frame(text: string): Buffer {
   return bytes;
 }
 
-/** @returns queues a frame; what was queued in a tick is written at its end */
+/** @returns a function that queues a frame; the frames of a tick are written at its end */
 function writer(socket: Duplex): (bytes: Buffer) => void {
   let waiting: Buffer[] = [];
   const flush = () => {

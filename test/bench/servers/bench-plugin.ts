@@ -1,4 +1,4 @@
-/** The benchmark's plugin: a method and a route that do next to nothing, so that what is measured is the gateway. */
+/** The benchmark's plugin: a method and a route that do almost nothing, so that the figures measure the gateway. */
 import { definePlugin, invalidRequest, optional, Type, unavailable } from "@svc/sdk";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Sessions } from "@svc/sdk/sessions";
@@ -8,10 +8,10 @@ import { HEALTH_SIZED, NEWS } from "./answers.ts";
 import { bench, newsEvent } from "./contract.ts";
 import { seed } from "./seed.ts";
 
-/** Milliseconds between two looks of the monitor; part of what it records. */
+/** Interval of the monitor in milliseconds; included in the delays it records. */
 const RESOLUTION_MS = 5;
 
-/** Events of one session. It may have 1,000 waiting, and nobody tells them here. */
+/** Events of one session. At most 1,000 may wait, and nothing delivers them here. */
 const EVENTS_A_SESSION = 100;
 
 const DONE = { ok: true } as const;
@@ -65,7 +65,7 @@ export default definePlugin({
     const WebhookFields = Type.Object({ text: Type.String({ external: true }) });
     const texts = { summary: "-", fields: WebhookFields, mappingKeys: { text: "textTemplate" } };
     let noted = 0;
-    // What `wake` does, step by step, spread over sessions.
+    // The steps of `wake`, distributed over sessions.
     gateway.extend(WebhookAction, "note", {
       ...texts,
       direct: true,

@@ -5,7 +5,7 @@ import { NAMES } from "./answers.ts";
 const Done = Type.Object({ ok: Type.Literal(true) });
 const Count = Type.Integer({ minimum: 0 });
 
-/** Work of known size, and looks inside. */
+/** Methods with work of known size, and measurements of the gateway. */
 export const bench = defineContract("bench", {
   healthSized: {
     name: NAMES.healthSized,
@@ -41,7 +41,7 @@ export const bench = defineContract("bench", {
   },
 });
 
-/** Goes to everybody, numbered, as most events do. */
+/** Broadcast with a sequence number, like most events. */
 export const newsEvent = defineEvent({
   name: NAMES.news,
   summary: "Something for everybody",

@@ -1,6 +1,6 @@
-/** What every server of the benchmark has in common: it says where it listens, what it used, and goes when asked. */
+/** Common part of every benchmark server: reports its address and its resource use, and stops on request. */
 
-/** `collect` runs the garbage collector first, where node was started with `--expose-gc`. */
+/** `collect` runs the garbage collector first, if Node was started with `--expose-gc`. */
 export type Question = "usage" | "collect";
 
 export interface Usage {

@@ -1,4 +1,4 @@
-/** A gateway as a program embeds it: everything comes from the environment and the state directory it names. */
+/** A gateway embedded in a program, configured only by the environment and the state directory named there. */
 import { createGateway } from "@svc/host";
 import { announce } from "./control.ts";
 

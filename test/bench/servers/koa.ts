@@ -1,4 +1,4 @@
-/** koa and its router, with the body read by raw-body: what most servers of this stack are. */
+/** koa and its router, with raw-body for the body: the usual server of this stack. */
 import { Router } from "@koa/router";
 import Koa from "koa";
 import type { AddressInfo } from "node:net";

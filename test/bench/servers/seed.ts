@@ -1,8 +1,8 @@
-/** Fills a store through the `Sessions` service, as plugins do. */
+/** Fills a store through the `Sessions` service, like a plugin. */
 import type { Message } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 
-/** Writes at a time: they share commits, and the queue stays short. */
+/** Concurrent writes: they share commits, and the queue stays short. */
 const TOGETHER = 250;
 
 export interface Amount {

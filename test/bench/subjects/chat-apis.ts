@@ -1,4 +1,4 @@
-/** A model's answer through the public APIs, beside talking to the model server itself: what the gateway adds. */
+/** A model's answer through the public APIs, compared with the model server itself: the overhead of the gateway. */
 import { Agent } from "node:http";
 import { addsAtMost, atMost, both, median, type Row, type Rounds, type Target } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";

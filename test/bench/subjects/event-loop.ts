@@ -1,4 +1,4 @@
-/** How long the gateway's event loop keeps others waiting while it does everything at once. */
+/** Delays of the gateway's event loop under mixed load. */
 import { connect, type GatewayClient } from "@svc/sdk/client";
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost } from "../figures.ts";
@@ -15,7 +15,7 @@ import type { Subject } from "../suite.ts";
 const SEED = { sessions: 1_000, messages: 1_000, sessionKey: "agent:main:long" };
 const STREAMS = 4;
 const RECEIVERS = 100;
-/** Milliseconds between two events to all. */
+/** Interval of the broadcast events. ms */
 const PUBLISH_MS = 20;
 /** Milliseconds between two handshakes. */
 const HANDSHAKE_MS = 20;
@@ -24,7 +24,7 @@ async function until(end: number, work: () => Promise<unknown>): Promise<void> {
   while (performance.now() < end) await work();
 }
 
-/** Calls that fill the core, reads of the store, events to many, newcomers and streams, all for `ms` milliseconds. */
+/** Calls that saturate the core, reads of the store, broadcasts, new connections and streams, all for `ms` milliseconds. */
 async function mixedLoad(peer: Peer, client: GatewayClient, ms: number): Promise<void> {
   const end = performance.now() + ms;
   const open: LoadSocket[] = [];

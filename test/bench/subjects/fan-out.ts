@@ -1,4 +1,4 @@
-/** One event to everybody: deliveries a second, and what each costs the server. The load generator saturates first. */
+/** One event to all connections: deliveries per second, and the server's cost of each. The load generator saturates first. */
 import { atMost, type Row, type Target } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";
 import { makeRequests } from "../load/requests.ts";
@@ -9,9 +9,9 @@ import { interleave, type Results, type Subject } from "../suite.ts";
 
 const RECEIVERS = [100, 1_000] as const;
 /**
- * Events under way. One at a time, nothing can be written together: that is what the target is held against. With
- * several neither side waits for the other, and the gateway writes together what this load publishes within a tick,
- * which events at an ordinary pace would not do; so that figure has no target.
+ * Events in flight. With one event at a time no writes can be combined; the target applies to this figure. With several
+ * events neither side waits for the other, and the gateway combines the writes of one tick. Events at an ordinary pace
+ * would not be combined, so that figure has no target.
  */
 const UNDER_WAY = { single: 1, several: 4 } as const;
 const DRAIN_MS = 10_000;
@@ -22,13 +22,13 @@ interface FanOut {
   readonly cpuMicros: number;
 }
 
-/** Where the first letter of an event's name stands, and the one of ours; no other event begins with it. */
+/** Position of the first letter of an event's name, and the letter of the measured event, unique among all events. */
 const NAME_AT = '{"type":"event","event":"'.length;
 const KIND_AT = '{"type":"'.length;
 const EVENT = "e".charCodeAt(0);
 const NEWS = NAMES.news.charCodeAt(0);
 
-/** Publishes for `ms` milliseconds, a new event whenever one has reached all. @returns deliveries */
+/** Publishes for `ms` milliseconds, the next event once one has reached all receivers. @returns the number of deliveries */
 function publish(sockets: readonly LoadSocket[], inFlight: number, ms: number): Promise<number> {
   const [control] = sockets;
   const requests = makeRequests(NAMES.publish);

@@ -1,11 +1,11 @@
-/** Connections opened, accepted and closed, without a device: how many a second, and what each costs the server. */
+/** Connections opened, accepted and closed, without a device: rate per second, and the server's cost of each. */
 import { type Row, ratioAtLeast, type Target } from "../figures.ts";
 import { MINIMAL, startGateway, TOKEN } from "../gateways.ts";
 import { openSocket, type Peer } from "../load/socket.ts";
 import { type ServerProcess, serverScript, startServer } from "../server-process.ts";
 import { interleave, type Subject } from "../suite.ts";
 
-/** Handshakes at a time. */
+/** Concurrent handshakes. */
 const TOGETHER = 16;
 
 interface Handshakes {

@@ -1,4 +1,4 @@
-/** A plugin's HTTP route: credential, body, schema, answer. What every later surface over HTTP stands on. */
+/** A plugin's HTTP route: credential, body, schema, answer. The base of every API over HTTP. */
 import { type Row } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";
 import { type HttpResult, runHttpLoad } from "../load/http.ts";

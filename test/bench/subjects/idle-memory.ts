@@ -1,4 +1,4 @@
-/** Resident memory of a server nobody talks to. */
+/** Resident memory of an idle server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, type Row } from "../figures.ts";
 import { makeStateDir, MINIMAL, runGateway, type StateDir } from "../gateways.ts";
@@ -6,7 +6,7 @@ import { residentMiB } from "../machine.ts";
 import { serverScript, startServer } from "../server-process.ts";
 import type { Subject } from "../suite.ts";
 
-/** One round: all three idle at the same time, which costs none of them anything. */
+/** One round: all three servers idle concurrently, without affecting each other. */
 async function idle(full: StateDir, minimal: StateDir, ms: number): Promise<[number, number, number]> {
   await using fullGateway = await runGateway(full);
   await using minimalGateway = await runGateway(minimal);

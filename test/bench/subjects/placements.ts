@@ -1,4 +1,4 @@
-/** What a place of its own costs a plugin: the same package in the gateway, in a thread and in a process. */
+/** The cost of isolating a plugin: the same package in the gateway, in a thread and in a process. */
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

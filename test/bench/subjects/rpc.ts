@@ -1,4 +1,4 @@
-/** Method calls over WebSocket: the connection path, beside servers of the same stack that only parse and answer. */
+/** Method calls over WebSocket, compared with servers of the same stack that only parse and answer. */
 import { type Row, ratioAtLeast, ratioAtMost, type Rounds, type Target } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";
 import { type LoadResult, runLoad } from "../load/closed-loop.ts";

@@ -1,4 +1,4 @@
-/** What plugins cost that nobody uses: 200 of them, asleep and awake, and the first call of one that is asleep. */
+/** The cost of unused plugins: 200 of them, asleep and awake, and the first call of a sleeping one. */
 import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export default definePlugin({
 `;
 }
 
-/** The full bundle and built packages beside it. @param asleep false: without what was written down of them */
+/** The full bundle and additional built packages. @param asleep false: without their `declared.json` */
 async function withPlugins(count: number, asleep: boolean): Promise<StateDir> {
   const names = Array.from({ length: count }, (_, index) => `sleeper-${index}`);
   const state = await makeStateDir({ plugins: { load: { paths: names.map((name) => `./${name}`) } } });
@@ -85,7 +85,7 @@ export const sleepers: Subject = {
       asleep: () => take(asleep, idleMs, "sleeper-77.ping"),
       awake: () => take(awake, idleMs, "sleeper-77.ping"),
     };
-    await interleave(1, contenders); // fills the disk cache, and makes the databases
+    await interleave(1, contenders); // fills the disk cache and creates the databases
     const taken = await interleave(starts, contenders);
     const each = (of: (one: Taken) => number, who: readonly Taken[], scale: number): Rounds =>
       who.map((one, round) => ((of(one) - of(taken.none[round] ?? one)) / SLEEPERS) * scale);

@@ -18,10 +18,10 @@ import { type ServerProcess, serverScript, startServer } from "../server-process
 import { interleave, type Subject } from "../suite.ts";
 
 const EXTRA_PLUGINS = 100;
-/** Files of what each of them depends on. */
+/** Number of files in the dependencies of each plugin. */
 const LIBRARY_FILES = 30;
 
-/** Milliseconds until a client is in. */
+/** Milliseconds until a client is connected. */
 async function timed(start: () => Promise<ServerProcess>, token?: string): Promise<number> {
   const begun = performance.now();
   await using server = await start();
@@ -31,7 +31,7 @@ async function timed(start: () => Promise<ServerProcess>, token?: string): Promi
   return ms;
 }
 
-/** As if each had been installed: its own generation with its own dependencies, in the record, to be verified at each start. */
+/** Plugins as if installed: each has its own generation with its own dependencies, is in the record, and is verified at each start. */
 async function withInstalledPlugins(): Promise<StateDir> {
   const state = await makeStateDir();
   const extensions = extensionsOf(state.path);
@@ -107,7 +107,7 @@ export const start: Subject = {
       },
       bare: () => timed(() => startServer([serverScript("bare-ws")])),
     };
-    await interleave(1, contenders); // fills the disk cache, and makes the databases
+    await interleave(1, contenders); // fills the disk cache and creates the databases
     const times = await interleave(starts, contenders);
     const bare = { name: "bare ws", rounds: times.bare };
     const row = (figure: string, ours: readonly number[], target?: Row["target"]): Row => ({

@@ -1,4 +1,4 @@
-/** Reading conversations: the first page of many sessions, the end of a long one; beside a small store, to see growth. */
+/** Reading conversations: the first page of many sessions and the end of a long one, compared with a small store to show growth. */
 import { connect } from "@svc/sdk/client";
 import { atMost, type Row, type Target } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";

@@ -1,4 +1,4 @@
-/** A model's answer on its way to a client: first token and last, beside the model server itself and a bare relay. */
+/** A model's streamed answer: times of the first and the last token, compared with the model server itself and a bare relay. */
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { addsAtMost, both, atMost, median, type Row, ratioAtMost, type Rounds, type Target } from "../figures.ts";
@@ -10,14 +10,14 @@ import { serverScript, startServer } from "../server-process.ts";
 import { interleave, type Results, type Subject } from "../suite.ts";
 
 const STREAMS = 16;
-/** Milliseconds from the start of one stream to the next, when they do not start together. */
+/** Milliseconds between the starts of two streams, unless they start together. */
 const STAGGER_MS = 30;
 /** Answers in a round of one stream at full rate. */
 const BURSTS = 10;
 
 type Contender = "ours" | "relay" | "direct";
 
-/** One after the other, for `ms` milliseconds and at least ten times. @returns the median of `value` */
+/** Sequential streams, for `ms` milliseconds and at least ten times. @returns the median of `value` */
 async function oneByOne(ask: Ask, kind: AnswerKind, value: keyof Timing, ms: number): Promise<number> {
   const taken: Timing[] = [];
   const end = performance.now() + ms;
@@ -26,8 +26,8 @@ async function oneByOne(ask: Ask, kind: AnswerKind, value: keyof Timing, ms: num
 }
 
 /**
- * Many at a time, begun `staggerMs` apart.
- * @returns the median of the first token, without the pause the model makes before it
+ * Concurrent streams, started `staggerMs` apart.
+ * @returns the median time of the first token, without the pause of the model before it
  */
 async function manyPaced(ask: Ask, staggerMs: number): Promise<number> {
   const stream = async (index: number) => {

@@ -1,4 +1,4 @@
-/** Webhooks: from a request of 1 kB to an event on disk, by every way there is, and the way there without the disk. */
+/** Webhooks: from a request of 1 kB to an event on disk, through every kind of mapping; and refusals, which write nothing to disk. */
 import { ratioAtLeast, type Row, type Target } from "../figures.ts";
 import { startGateway } from "../gateways.ts";
 import { type HttpResult, runHttpLoad } from "../load/http.ts";
@@ -10,7 +10,7 @@ const CONNECTIONS = 16;
 const TEXT = 1_000;
 const HOOK_TOKEN = "hook-token-0123456789abcdef";
 
-/** Puts one word before the text: the body is read, and something else is stored. */
+/** Prefixes the text with one word, so that the stored text differs from the body. */
 const REWRITE = `export default ({ payload }) => ({ kind: "note", text: \`seen \${payload.text}\` });\n`;
 const SKIP = "export default () => null;\n";
 

@@ -76,6 +76,7 @@ describe("svc --help", () => {
 
 describe("wrong usage", () => {
   const rows: [args: string[], says: RegExp][] = [
+    [["foo"], /unknown command 'foo'/],
     [["gatewya"], /unknown command 'gatewya'[^]*gateway/],
     [["config", "ste"], /unknown command 'ste'[^]*Did you mean set/],
     [["gateway", "call", "x", "--bogus"], /unknown option '--bogus'/],
@@ -85,6 +86,7 @@ describe("wrong usage", () => {
     [["plugins", "bisect", "--timeout", "no"], /^--timeout must be a number of seconds, at most 3600\nNext: /],
     [["trim"], /required option '--out <dir>' not specified/],
     [["trim", "--out", "x", "--url", "ws://127.0.0.1"], /unknown option '--url'/],
+    [["gateway", "run", "--port"], /argument missing/],
     [["gateway", "run", "--port", "eighty"], /--port eighty: must be a number from 0 to 65535/],
     [["gateway", "run", "--port", "65536"], /--port 65536: must be a number from 0 to 65535/],
     [
@@ -92,6 +94,7 @@ describe("wrong usage", () => {
       /--log-level loud: must be one of trace, debug, info, warn, error, fatal/,
     ],
     [[], /^Usage: svc/],
+    [["gateway"], /^Usage: svc/],
     [["config"], /^Usage: svc/],
   ];
   it("exits with 2 and prints the reason, or the help, to stderr", async (t) => {

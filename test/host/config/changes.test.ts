@@ -13,14 +13,19 @@ describe("changedKeys", () => {
     ["the order of keys", { a: 1, b: 2 }, { b: 2, a: 1 }, []],
     ["a value", { a: { b: 1, c: 1 } }, { a: { b: 2, c: 1 } }, ["a.b"]],
     ["a list, as a whole", { a: { l: [1, { x: 1 }] } }, { a: { l: [1, { x: 2 }] } }, ["a.l"]],
-    ["a section that came: its keys", {}, { a: { b: 1, c: { d: 1 } } }, ["a.b", "a.c.d"]],
-    ["a section that went: its keys", { a: { b: 1 } }, {}, ["a.b"]],
-    ["an empty section that came", {}, { a: {} }, ["a"]],
+    ["an added section: its keys", {}, { a: { b: 1, c: { d: 1 } } }, ["a.b", "a.c.d"]],
+    ["a removed section: its keys", { a: { b: 1 } }, {}, ["a.b"]],
+    ["an added empty section", {}, { a: {} }, ["a"]],
     ["an object instead of text", { a: "x" }, { a: { b: 1 } }, ["a"]],
     ["null instead of an object", { a: { b: 1 } }, { a: null }, ["a"]],
-    ["null that came", {}, { a: null }, ["a"]],
+    ["an added null", {}, { a: null }, ["a"]],
     ["a list instead of an object", { a: {} }, { a: [] }, ["a"]],
-    ["a key like a prototype's", {}, JSON.parse('{"__proto__": {"x": 1}, "toString": 1}'), ["__proto__.x", "toString"]],
+    [
+      "a key with the name of a prototype member",
+      {},
+      JSON.parse('{"__proto__": {"x": 1}, "toString": 1}'),
+      ["__proto__.x", "toString"],
+    ],
   ];
   for (const [why, before, after, paths] of rows) {
     const changed = changedKeys(before, after).map((path) => path.join("."));

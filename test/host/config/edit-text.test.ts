@@ -77,13 +77,13 @@ describe("an edit of the text", () => {
   });
 
   const plain: [why: string, text: string][] = [
-    ["no text", ""],
+    ["empty text", ""],
     ["an empty object", "{ }\n"],
     ["text that cannot be read", "{ a: "],
     ["a key given twice", "{a: 1, a: 2}"],
   ];
   for (const [why, text] of plain) {
-    it(`writes plain JSON, indent 2, where there is ${why}`, async () => {
+    it(`writes plain JSON, indent 2, for ${why}`, async () => {
       const next = { a: 3, b: { c: [] } };
       assert.equal(await rewriteText(text, next), `${JSON.stringify(next, null, 2)}\n`);
     });

@@ -41,7 +41,7 @@ async function issueOf(root: string): Promise<string> {
     "one issue, of the whole file",
   );
   assert.deepEqual(resolved, {});
-  assert.ok(Object.keys(parsed).length > 0, "what the main file itself says is known");
+  assert.ok(Object.keys(parsed).length > 0, "the content of the main file is known");
   return String(issues[0]?.message);
 }
 
@@ -49,11 +49,11 @@ describe("an included file", () => {
   const x = { $include: "x.json" };
   const rows: [why: string, files: Contents, expected: unknown][] = [
     ["stands for its object", main({ a: { $include: "./x.json5" } }, { "x.json5": "{b: 1}" }), { a: { b: 1 } }],
-    ["may be the whole", main(x, { "x.json": { a: 1 } }), { a: 1 }],
+    ["may be the whole configuration", main(x, { "x.json": { a: 1 } }), { a: 1 }],
     ["may hold a list", main({ a: x }, { "x.json": [1, 2] }), { a: [1, 2] }],
     ["may be an item", main({ a: [x] }, { "x.json": { b: 1 } }), { a: [{ b: 1 }] }],
     [
-      "is overridden by the keys beside it, wherever they stand",
+      "is overridden by the keys next to it, in any order",
       main({ a: { z: 1, ...x, b: { d: 2 } } }, { "x.json": { z: 0, b: { c: 1, d: 1 } } }),
       { a: { z: 1, b: { c: 1, d: 2 } } },
     ],
@@ -137,16 +137,16 @@ describe("a hostile or broken include", () => {
     ["the directory", of("."), /outside/],
     ["a missing file", of("gone.json"), /"gone\.json".*ENOENT/],
     ["a directory below", of("sub", { "conf/sub/x": "" }), /EISDIR|regular/],
-    ["a way up", of("../x.json", { "x.json": {} }), /outside/],
-    ["a way up and down", of("../other/x.json", { "other/x.json": {} }), /outside/],
-    ["a name that only begins alike", of("../conf2/x.json", { "conf2/x.json": {} }), /outside/],
+    ["a parent directory", of("../x.json", { "x.json": {} }), /outside/],
+    ["a path through the parent directory", of("../other/x.json", { "other/x.json": {} }), /outside/],
+    ["a directory whose name has the same beginning", of("../conf2/x.json", { "conf2/x.json": {} }), /outside/],
     ["an absolute path", of("/etc/hostname"), /outside/],
     ["a null byte", of("x\u0000.json"), /null bytes/],
     ["itself", main({ a: { $include: "svc.json" } }), /includes itself/],
-    ["a circle", of("x.json", { "conf/x.json": { $include: "./svc.json" } }), /includes itself/],
+    ["a cycle", of("x.json", { "conf/x.json": { $include: "./svc.json" } }), /includes itself/],
     ["broken text", of("x.json", { "conf/x.json": "{" }), /"x\.json".*JSON5/],
-    ["a list beside keys", main({ $include: "x.json", a: 1 }, { "x.json": [1] }), /must hold one object/],
-    ["a list as the whole", of("x.json", { "conf/x.json": [1] }), /must hold one object/],
+    ["a list next to keys", main({ $include: "x.json", a: 1 }, { "x.json": [1] }), /must hold one object/],
+    ["a list as the whole configuration", of("x.json", { "conf/x.json": [1] }), /must hold one object/],
     ["a huge file", of("x.json", { "conf/x.json": `"${"x".repeat(2 << 20)}"` }), /larger than 2 MiB/],
   ];
   for (const [why, files, message] of rows)

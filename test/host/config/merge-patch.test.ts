@@ -62,7 +62,7 @@ describe("a merge patch", () => {
     it(why, () => {
       const before = structuredClone({ target, patch });
       assert.deepEqual(mergePatch(target, patch), expected);
-      assert.deepEqual({ target, patch }, before, "what was given is left alone");
+      assert.deepEqual({ target, patch }, before, "the arguments are not modified");
     });
   }
 
@@ -130,14 +130,14 @@ describe("a value inherited from an include", () => {
 describe("single edits", () => {
   const rows: [why: string, edits: { path: (string | number)[]; value?: unknown }[], expected: unknown][] = [
     ["set", [{ path: ["a", "b"], value: 2 }], { a: { b: 2 }, l: [1, 2] }],
-    ["set what is not there yet", [{ path: ["x", "y"], value: {} }], { a: { b: 1 }, l: [1, 2], x: { y: {} } }],
-    ["make a list", [{ path: ["m", 0], value: 1 }], { a: { b: 1 }, l: [1, 2], m: [1] }],
-    ["take away", [{ path: ["a", "b"] }], { a: {}, l: [1, 2] }],
-    ["take away what is not there", [{ path: ["x", "y"] }, { path: ["x", 3] }], { a: { b: 1 }, l: [1, 2] }],
-    ["take an item away", [{ path: ["l", 0] }], { a: { b: 1 }, l: [2] }],
+    ["set a missing key", [{ path: ["x", "y"], value: {} }], { a: { b: 1 }, l: [1, 2], x: { y: {} } }],
+    ["create a list", [{ path: ["m", 0], value: 1 }], { a: { b: 1 }, l: [1, 2], m: [1] }],
+    ["remove", [{ path: ["a", "b"] }], { a: {}, l: [1, 2] }],
+    ["remove a missing key", [{ path: ["x", "y"] }, { path: ["x", 3] }], { a: { b: 1 }, l: [1, 2] }],
+    ["remove an item", [{ path: ["l", 0] }], { a: { b: 1 }, l: [2] }],
     ["append an item", [{ path: ["l", 2], value: 3 }], { a: { b: 1 }, l: [1, 2, 3] }],
-    ["come one after the other", [{ path: ["l", 0] }, { path: ["l", 0], value: 9 }], { a: { b: 1 }, l: [9] }],
-    ["put null as a value", [{ path: ["a"], value: null }], { a: null, l: [1, 2] }],
+    ["are applied in order", [{ path: ["l", 0] }, { path: ["l", 0], value: 9 }], { a: { b: 1 }, l: [9] }],
+    ["set null as a value", [{ path: ["a"], value: null }], { a: null, l: [1, 2] }],
   ];
   for (const [why, edits, expected] of rows) {
     it(why, () => {
@@ -152,8 +152,8 @@ describe("single edits", () => {
     ["a key of a number", ["a", "b", "c"], /a\.b\.c: a\.b is not an object/],
     ["a key of a list", ["l", "0"], /l\.0: l is a list/],
     ["an item of an object", ["a", 0], /a\[0\]: a is not a list/],
-    ["a place behind the end", ["l", 3], /l has 2 entries/],
-    ["a place before the start", ["l", -1], /l has 2 entries/],
+    ["an index after the end", ["l", 3], /l has 2 entries/],
+    ["a negative index", ["l", -1], /l has 2 entries/],
     ["a prototype", ["__proto__", "x"], /cannot be a key/],
     ["a constructor", ["a", "constructor"], /cannot be a key/],
   ];

@@ -31,13 +31,13 @@ describe("secrets by the kind of value", () => {
   const rows: [why: string, value: unknown, expected: unknown][] = [
     ["a text", "canary", REDACTED],
     ["a number", 4711, REDACTED],
-    ["no text", "", ""],
+    ["empty text", "", ""],
     ["null", null, null],
     ["true", true, true],
     ["a placeholder", "${MY_TOKEN}", "${MY_TOKEN}"],
     ["a text with a placeholder in it", "Bearer ${MY_TOKEN}", REDACTED],
     ["an escaped placeholder", "$${MY_TOKEN}", REDACTED],
-    ["a lower-case placeholder, which is none", "${my_token}", REDACTED],
+    ["lower-case text that resembles a placeholder", "${my_token}", REDACTED],
     ["a list", ["canary", "${A}", "", 1], [REDACTED, "${A}", "", REDACTED]],
     ["lists in a list", [["canary"]], [[REDACTED]]],
     ["a reference", { source: "env", provider: "p", id: "CANARY" }, { source: "env", provider: "p", id: REDACTED }],
@@ -133,10 +133,15 @@ describe("conditions of webhook mappings", () => {
 describe("secrets by hint", () => {
   const secret = { sensitive: true };
   const rows: [why: string, hints: Record<string, unknown>, value: unknown, expected: unknown][] = [
-    ["says secret", { "a.pin": secret }, { a: { pin: "canary" } }, { a: { pin: REDACTED } }],
-    ["says not secret", { "a.token": { sensitive: false } }, { a: { token: "plain" } }, { a: { token: "plain" } }],
-    ["of another path says nothing", { "b.pin": secret }, { a: { pin: "plain" } }, { a: { pin: "plain" } }],
-    ["without the key says nothing", { token: { label: "T" } }, { token: "canary" }, { token: REDACTED }],
+    ["marks a secret", { "a.pin": secret }, { a: { pin: "canary" } }, { a: { pin: REDACTED } }],
+    [
+      "marks a value as not secret",
+      { "a.token": { sensitive: false } },
+      { a: { token: "plain" } },
+      { a: { token: "plain" } },
+    ],
+    ["of another path has no effect", { "b.pin": secret }, { a: { pin: "plain" } }, { a: { pin: "plain" } }],
+    ["without `sensitive` has no effect", { token: { label: "T" } }, { token: "canary" }, { token: REDACTED }],
     ["of map entries", { "a.*.pin": secret }, { a: { x: { pin: "canary" } } }, { a: { x: { pin: REDACTED } } }],
     ["of array items", { "a[].pin": secret }, { a: [{ pin: "canary" }] }, { a: [{ pin: REDACTED }] }],
     ["of plain items", { "a[]": secret }, { a: ["canary"] }, { a: [REDACTED] }],
@@ -177,7 +182,7 @@ describe("redaction of text", () => {
     ["every place", "a=abc b=abc", ["abc"], `a=${REDACTED} b=${REDACTED}`],
     ["the longest first", "abcdef abc", ["abc", "abcdef"], `${REDACTED} ${REDACTED}`],
     ["escaped in JSON", JSON.stringify({ k: 'a"b\n' }), ['a"b\n'], `{"k":"${REDACTED}"}`],
-    ["patterns are no patterns", "a.c abc $& x", ["a.c", "$&"], `${REDACTED} abc ${REDACTED} x`],
+    ["special characters literally", "a.c abc $& x", ["a.c", "$&"], `${REDACTED} abc ${REDACTED} x`],
     ["nothing to hide", "abc", [], "abc"],
   ];
   for (const [why, text, secrets, expected] of rows) {
@@ -245,9 +250,9 @@ describe("the sentinel", () => {
       { serviceAccount: { k: [1] } },
     ],
     ["of a reference is its id", { token: reference(S) }, { token: reference("A") }, { token: reference("A") }],
-    ["of items goes by index", { apiKey: ["new", S] }, { apiKey: ["a", "b"] }, { apiKey: ["new", "b"] }],
+    ["in a list is matched by index", { apiKey: ["new", S] }, { apiKey: ["a", "b"] }, { apiKey: ["new", "b"] }],
     [
-      "of entries with ids goes by id, also when they moved",
+      "in entries with ids is matched by id, also when they moved",
       ids("b", S, "a", S),
       ids("a", "A", "b", "B"),
       ids("b", "B", "a", "A"),
@@ -255,7 +260,12 @@ describe("the sentinel", () => {
     ["stands for a text that looks like a secret", { url: S }, { url: "https://u:p@h/" }, { url: "https://u:p@h/" }],
     ["stands for an argument", { args: ["--token", S] }, { args: ["--token", "x"] }, { args: ["--token", "x"] }],
     ["stands for a condition", condition(S), condition("x"), condition("x")],
-    ["leaves the rest as it is", { a: 1, token: S, b: [null] }, { a: 9, token: "x" }, { a: 1, token: "x", b: [null] }],
+    [
+      "leaves other values unchanged",
+      { a: 1, token: S, b: [null] },
+      { a: 9, token: "x" },
+      { a: 1, token: "x", b: [null] },
+    ],
   ];
   for (const [why, value, current, expected] of rows) {
     it(why, () => assert.deepEqual(restore(value, [current], {}), expected));
@@ -270,9 +280,9 @@ describe("the sentinel", () => {
     ["nothing is stored", { a: { token: S } }, {}, "a.token"],
     ["the list is shorter", { apiKey: ["x", S] }, { apiKey: ["x"] }, "apiKey[1]"],
     ["the id is new", { list: [{ id: "c", token: S }] }, { list: [{ id: "a", token: "A" }] }, "list[0].token"],
-    ["the key is no secret", { port: S }, { port: 1 }, "port"],
-    ["a hint says it is no secret", { token: S }, { token: "x" }, "token", { token: { sensitive: false } }],
-    ["the text there looks like no secret", { url: S }, { url: "https://h/" }, "url"],
+    ["the key is not secret", { port: S }, { port: 1 }, "port"],
+    ["a hint marks it as not secret", { token: S }, { token: "x" }, "token", { token: { sensitive: false } }],
+    ["the current text does not look like a secret", { url: S }, { url: "https://h/" }, "url"],
     ["it is part of a text", { token: `Bearer ${S}` }, { token: "x" }, "token"],
     ["it is part of a key", { [`a${S}`]: 1 }, {}, `a${S}`],
     ["it would come from a prototype", { secret: { toString: S } }, { secret: {} }, "secret.toString"],
@@ -310,7 +320,7 @@ describe("redact, then restore", () => {
       fc.property(fc.dictionary(key, tree, { noNullPrototype: true }), hints, (config, hints) => {
         const original = structuredClone(config);
         assert.deepEqual(restore(redact(config, hints), [config], hints), original);
-        assert.deepEqual(config, original, "what was given is left alone");
+        assert.deepEqual(config, original, "the argument is not modified");
       }),
       { numRuns: 500 },
     );

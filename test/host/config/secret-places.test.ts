@@ -38,13 +38,13 @@ describe("the places of secrets", () => {
     ["a text", { key: "k" }, [["key", "key", "k"]]],
     ["a reference, as one place", { key: ref }, [["key", "key", ref]]],
     ["a reference without provider", { key: bare }, [["key", "key", bare]]],
-    ["an empty text, which is none", { key: "" }, []],
+    ["an empty text", { key: "" }, []],
     ["items of a list", { accounts: [{ name: "a", apiKey: "1" }] }, [["accounts.0.apiKey", "accounts.*.apiKey", "1"]]],
     ["members of a map", { stores: { "y.z": { password: ref } } }, [["stores.y.z.password", "stores.*.password", ref]]],
     ["values of a map", { headers: { a: "b" } }, [["headers.a", "headers.*", "b"]]],
     ["texts of a list", { pins: ["", "2"] }, [["pins.1", "pins.*", "2"]]],
-    ["a key that is said to be none", { publicToken: "shown" }, []],
-    ["a key whose name only looks like one", { maxTokens: 5 }, []],
+    ["a key marked as not sensitive", { publicToken: "shown" }, []],
+    ["a key whose name only resembles a secret", { maxTokens: 5 }, []],
     ["a service account, as a whole", { serviceAccount: account }, [["serviceAccount", "serviceAccount", account]]],
   ];
   const others: [why: string, config: object, places: Place[]][] = [
@@ -54,7 +54,7 @@ describe("the places of secrets", () => {
       [["gateway.auth.token", "gateway.auth.token", "t"]],
     ],
     [
-      "a section nobody has",
+      "a section without an owner",
       { talk: { apiKey: ref, voices: [{ token: "t" }], voice: "v" } },
       [
         ["talk.apiKey", "talk.apiKey", ref, false],

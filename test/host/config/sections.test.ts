@@ -51,7 +51,7 @@ describe("the host's sections", () => {
 
   const wrong: [why: string, value: unknown, path: string, message: RegExp][] = [
     ["a port out of range", { gateway: { port: 65_536 } }, "gateway.port", /<= 65535/],
-    ["a plugin that is no text", { plugins: { use: ["a", 1] } }, "plugins.use[1]", /must be string/],
+    ["a plugin that is not text", { plugins: { use: ["a", 1] } }, "plugins.use[1]", /must be string/],
     ["an entry of a path-like id", { plugins: { entries: { "@a/b": 1 } } }, "plugins.entries.@a/b", /must be object/],
     ["a prototype as key", '{"gateway": {"__proto__": {"port": 1}}}', "gateway", /unexpected property '__proto__'/],
   ];
@@ -91,7 +91,7 @@ describe("a plugin's section", () => {
     const value = section.value as { max: number; deep: { list: string[] } };
     assert.deepEqual(value, { max: 100, deep: { list: ["a"] } });
     assert.throws(() => value.deep.list.push("b"), TypeError);
-    assert.deepEqual(file.resolved, { notes: { deep: { list: ["a"] } } }, "the file as read is left alone");
+    assert.deepEqual(file.resolved, { notes: { deep: { list: ["a"] } } }, "the file as read is not modified");
   });
 
   it("is at the key the plugin names", async (t) => {
@@ -102,7 +102,7 @@ describe("a plugin's section", () => {
 
   const issues: [why: string, plugin: typeof notes, value: unknown, issue: string][] = [
     ["null", notes, { notes: null }, "notes: must be object"],
-    ["several things", notes, { notes: { max: "x", other: 1 } }, "(and 1 more)"],
+    ["several faults", notes, { notes: { max: "x", other: 1 } }, "(and 1 more)"],
     ["for a plugin without settings", plain, { plain: {} }, "plain: this plugin has no settings; remove the section"],
   ];
   for (const [why, plugin, value, issue] of issues) {
@@ -233,7 +233,7 @@ describe("a plugin's key at a nested open place", () => {
     givenConfig("/x/svc.json", { gateway: { ...gateway, http: { endpoints } } });
   const rows: [why: string, endpoints: unknown, owners: SectionOwner[], issues: string[]][] = [
     ["right", { chat: { enabled: true } }, [chat], []],
-    ["in a place that is no object", 5, [chat], ["gateway.http.endpoints: must be object"]],
+    ["in a place that is not an object", 5, [chat], ["gateway.http.endpoints: must be object"]],
   ];
   for (const [why, endpoints, owners, issues] of rows)
     it(`${why} is ${issues.length === 0 ? "valid" : "refused by name"}`, () =>
@@ -268,15 +268,15 @@ describe("a plugin's key below hooks", () => {
   const rows: [why: string, hooks: unknown, owners: SectionOwner[], issues: RegExp[]][] = [
     ["right", { mail: { box: "a" } }, [mail], []],
     ["absent", {}, [mail], []],
-    ["of a plugin that is away", { mail: { any: 1 } }, [away], []],
-    ["of nobody", { mail: { any: 1 } }, [], []],
+    ["of a plugin that is not loaded", { mail: { any: 1 } }, [away], []],
+    ["without an owner", { mail: { any: 1 } }, [], []],
     ["with a wrong value", { mail: { box: 1 } }, [mail], [/^hooks\.mail\.box: must be string/]],
     ["with an unknown key", { mail: { bx: 1 } }, [mail], [/^hooks\.mail: unexpected property 'bx'/]],
-    ["that is no object, owned", { mail: 5 }, [mail], [/^hooks\.mail: must be object/]],
-    ["that is no object, of nobody", { mail: 5 }, [], [/^hooks: unexpected property 'mail'/]],
+    ["that is not an object, owned", { mail: 5 }, [mail], [/^hooks\.mail: must be object/]],
+    ["that is not an object, without an owner", { mail: 5 }, [], [/^hooks: unexpected property 'mail'/]],
     ["called internal", { internal: { on: true } }, [], []],
     ["called like a prototype", { ["__proto__"]: {} }, [], [/^hooks: unexpected property '__proto__'/]],
-    ["beside a wrong one of the host", { mail: {}, path: 1 }, [mail], [/^hooks\.path: must be string/]],
+    ["next to an invalid key of the host", { mail: {}, path: 1 }, [mail], [/^hooks\.path: must be string/]],
   ];
   for (const [why, hooks, owners, issues] of rows) {
     it(`${why} is ${issues.length === 0 ? "valid" : "refused by name"}`, () => {
@@ -295,7 +295,7 @@ describe("a plugin's key below hooks", () => {
     ]);
     assert.deepEqual(told(unownedKeys(file({ mail: {} }), [mail])), []);
     const without = told(unownedKeys(file({ internal: {} }), []));
-    assert.deepEqual(without, [], "what has no effect is told by svc config validate");
+    assert.deepEqual(without, [], "svc config validate reports keys without effect");
   });
 
   it("gets its defaults, next to the host's keys", () => {
@@ -396,15 +396,20 @@ describe("keys of mappings that actions of plugins have", () => {
   const OTHER_ACTION = "hooks.mappings[0]: unexpected property 'note', which is a key of the action \"note\"";
   const rows: [why: string, mapping: unknown, owners: SectionOwner[], issues: string[]][] = [
     ["those of its action", { action: "run", ask: "a", key: "k", mode: "now" }, [run, note], []],
-    ["without an action those of any", { ask: "a", note: "b", mode: "later" }, [run, note], []],
+    ["those of any action if none is named", { ask: "a", note: "b", mode: "later" }, [run, note], []],
     ["no unknown one", { action: "run", aks: "a" }, [run, note], ["hooks.mappings[0]: unexpected property 'aks'"]],
     ["no unknown one without an action", { aks: "a" }, [run], ["hooks.mappings[0]: unexpected property 'aks'"]],
     ["none of another action", { action: "run", note: "a" }, [run, note], [OTHER_ACTION]],
     ["any with a transform", { action: "run", note: "a", other: 1, transform: { module: "a.ts" } }, [run, note], []],
     ["no other value", { action: "run", mode: "later" }, [run, note], ['hooks.mappings[0].mode: must be one of "now"']],
     ["any of an action that claims none", { action: "file", title: "a" }, [run, note], []],
-    ["any while its plugin is away", { action: "run", ask: 1, other: 2 }, [{ ...run, schema: undefined }, note], []],
-    ["any while nobody claims one", { ask: 1 }, [], []],
+    [
+      "any while its plugin is not loaded",
+      { action: "run", ask: 1, other: 2 },
+      [{ ...run, schema: undefined }, note],
+      [],
+    ],
+    ["any if no plugin claims one", { ask: 1 }, [], []],
   ];
   for (const [why, mapping, owners, issues] of rows)
     it(`may be ${why}`, () => {

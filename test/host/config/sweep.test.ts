@@ -49,7 +49,7 @@ for (const [section, schema] of Object.entries(HOST_SECTIONS)) {
           if (!matches(place.schema, value)) {
             const named = place.path.join(".");
             const near = issues.some(({ path }) => path.startsWith(named) || named.startsWith(path));
-            assert.ok(near, `the issue is told where it is: ${told}`);
+            assert.ok(near, `the issue names the place: ${told}`);
           }
         }
       });

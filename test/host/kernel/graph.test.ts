@@ -185,7 +185,7 @@ describe("latency", () => {
     for (const share of [0.01, 0.5, 0.9, 0.99, 0.999, 1]) {
       const exact = sorted[Math.ceil(times.length * share) - 1] ?? assert.fail("no such place");
       const told = latency.quantile(share) ?? assert.fail("nothing was recorded");
-      assert.ok(told >= exact && told <= exact * 1.125, `${share}: ${exact} was told as ${told}`);
+      assert.ok(told >= exact && told <= exact * 1.125, `${share}: ${exact} was reported as ${told}`);
     }
   });
 

@@ -31,7 +31,7 @@ describe("a compact line", () => {
       " (coun is not defined, at /home/me/notes/plugin.ts:39)",
     ],
     [
-      "has them from a module's URL, whatever libraries came before",
+      "takes them from a module's URL, and skips frames of libraries",
       {
         message: "no",
         stack: `Error: no\n    at f (/home/me/notes/node_modules/lib/index.js:1:1)\n    at async file:///home/me/notes/a.mjs?generation=3:7:1\n${host}`,
