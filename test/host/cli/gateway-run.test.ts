@@ -134,17 +134,7 @@ describe("svc gateway run refuses to start", () => {
     /^the configuration \S+svc\.json is not valid:\n {2}gateway\.port: must be integer\n {2}logging: unexpected property 'lvl'\nNext: .*svc config validate\n$/;
   const refusals: [why: string, config: unknown, says: RegExp, env?: Record<string, string>][] = [
     ["with a wrong configuration", wrong, told],
-    [
-      "without the password its mode asks for",
-      { gateway: { auth: { mode: "password" } } },
-      /set gateway\.auth\.password or SVC_GATEWAY_PASSWORD/,
-    ],
     ["for everybody without authentication", open, /anyone could use this gateway; set gateway\.auth\.mode to "token"/],
-    [
-      "on an address that is none",
-      { gateway: { bind: "custom" } },
-      /gateway\.customBindHost is not set; set it to an IPv4/,
-    ],
     [
       "on a port that is none, before any plugin runs",
       {},

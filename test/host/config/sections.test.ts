@@ -249,14 +249,6 @@ describe("a plugin's key at a nested open place", () => {
     assert.deepEqual(section, { value: { enabled: true }, sections: {} });
     assert.ok(composeHints(composeSchema([chat]))["gateway.http.endpoints.chat.enabled"]);
   });
-
-  it("has the reload kind of its schema, and is reported if no plugin reads it", () => {
-    const path = ["gateway", "http", "endpoints", "chat", "enabled"];
-    assert.deepEqual([...reloadKinds([path], [chat])], [["gateway.http.endpoints.chat.enabled", "hot"]]);
-    assert.deepEqual(told(unownedKeys(given({ chat: {} }), [])), [
-      "gateway.http.endpoints.chat: not used: no plugin in use has this section; kept unchanged",
-    ]);
-  });
 });
 
 describe("a plugin's key below hooks", () => {

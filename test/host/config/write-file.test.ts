@@ -174,18 +174,6 @@ describe("a write of the configuration", () => {
     assert.deepEqual([...outcomes].sort(), ["new", "old"]);
   });
 
-  it("killed before any step leaves the complete old or new file", async (t) => {
-    const directory = tempDirectory(t);
-    const path = join(directory, "svc.json");
-    writeFileSync(path, "old");
-    const seen: string[] = [];
-    const { files, at } = tapped();
-    for (let step = 0; step < 40; step++) at(step, () => seen.push(readFileSync(path, "utf8")));
-    await write(path, "new", files);
-    assert.ok(seen.length > 15);
-    assert.deepEqual(seen, [...seen.filter((text) => text === "old"), ...seen.filter((text) => text === "new")]);
-  });
-
   it("succeeds where a directory cannot be synced", async (t) => {
     const path = join(tempDirectory(t), "svc.json");
     const open = (async (name: string, ...rest: []) => {

@@ -41,16 +41,6 @@ describe("what counts", limited, () => {
     assert.equal(state("ill"), "quarantined");
   });
 
-  it("hooks that throw", async (t) => {
-    const { connect, state } = await scene(t, ({ hooks }) => hooks.hello.tap(boom));
-    await connect(); // the first client of the scene emitted it, too
-    await connect();
-    await connect();
-    assert.equal(state("ill"), "active");
-    await connect();
-    await until(() => state("ill") === "quarantined");
-  });
-
   it("not errors of methods and routes: any caller could stop a plugin with them", async (t) => {
     const { client, gateway, state, report } = await scene(t);
     for (let turn = 0; turn < 10; turn++) {
