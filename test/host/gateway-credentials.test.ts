@@ -43,7 +43,10 @@ function demoPlugin(scene: Scene): Plugin {
         slow: ({ signal }) =>
           new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("gone")))),
       });
-      gateway.hooks.rpcBefore.for("demo.ask").tap(async () => void (await scene.check?.()));
+      gateway.hooks.rpcBefore.for("demo.ask").tap(async () => {
+        await scene.check?.();
+        return undefined;
+      });
       gateway.hooks.rpcAfter.tap(({ method, code }) => void (method === "demo.ask" && scene.checked?.(code)));
       gateway.hooks.admit.tap(async (admission) => scene.admit?.(admission));
       gateway.hooks.authenticate.tap(({ connect }) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { defineService, optional, type Plugin, type PluginGateway } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
-import { contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+import { contractOf, settled, slotOf, startScene } from "./reload-scene.ts";
 import { pluginOf } from "../../plugin-of.ts";
 
 const limited = { timeout: 120_000 };

@@ -1,7 +1,7 @@
 // long: starts whole programs
 /** A configuration that changes while a real gateway starts, runs, stops or is killed. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,7 +12,9 @@ const use = ["config", "health"];
 const token = { auth: { token: "t" } };
 
 /** A plugin that refuses a log level, and has a slow method. */
-const GATE = `import { defineContract, definePlugin, Strict, Type } from "@svc/sdk";
+const GATE = `import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineContract, definePlugin, Strict, Type } from "@svc/sdk";
 const gate = defineContract("gate", {
   wait: { summary: "Waits", scope: "operator.read", params: Strict({}), result: Type.Object({}) },
 });
@@ -20,7 +22,11 @@ export default definePlugin({
   id: "gate",
   api: "^1.0.0",
   setup(gateway) {
-    gateway.serve(gate, { wait: () => new Promise((done) => setTimeout(() => done({}), 3_000)) });
+    const wait = () => {
+      writeFileSync(join(gateway.stateDir, "waiting"), "");
+      return new Promise((done) => setTimeout(() => done({}), 3_000));
+    };
+    gateway.serve(gate, { wait });
     gateway.hooks.configValidate.tap(({ config }) =>
       config.logging?.level === "debug" ? { allow: false, reason: "debug lines are too much here" } : undefined,
     );
@@ -80,9 +86,9 @@ describe("svc config set while a gateway runs", { timeout: 120_000 }, () => {
   });
 
   it("writes while the gateway stops, and reports whether the change is used", async (t) => {
-    const { svc, running, configPath } = await gated(t);
+    const { svc, running, configPath, stateDir } = await gated(t);
     const waiting = svc(["gateway", "call", "gate.wait"]);
-    await pause(1_000);
+    while (!existsSync(join(stateDir, "plugins/gate/waiting"))) await pause(20);
     running.kill("SIGTERM");
     const set = await svc(["config", "set", "logging.level", "warn"]);
     assert.equal(set.code, 0, set.stderr);
