@@ -1,6 +1,9 @@
+/** Scheduled restarts, and the clock they wait with. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { createFakeClock, type FakeClock } from "@svc/sdk/testing";
+import { settled, systemClock, within } from "../../host/clock.ts";
 import { createRestarts, type HostRestarts } from "../../host/restarts.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -234,5 +237,35 @@ describe("an impossible restart", () => {
     restarts.stop();
     const late = restarts.schedule({ reason: "late" });
     assert.deepEqual([late, performed.length], [{ delayMs: 0, coalesced: true, cooldownMsApplied: 0 }, 1]);
+  });
+});
+
+describe("the clock", () => {
+  it("does not fire immediately for a wait longer than the maximum timer", async () => {
+    let isOver = false;
+    const cancel = systemClock.setTimeout(() => (isOver = true), 2 ** 31 + 5);
+    await pause(20);
+    cancel();
+    assert.equal(isOver, false);
+  });
+
+  it("limits waits: `within` throws on timeout, `settled` continues", async () => {
+    const clock = createFakeClock();
+    const never = new Promise<never>(() => {});
+    const late = assert.rejects(within(5, clock, never), /not done within 5 ms/);
+    const over = settled(5, clock, never);
+    await clock.advance(5);
+    await late;
+    await over;
+    assert.equal(await within(5, clock, Promise.resolve(1)), 1);
+    await settled(5, clock, Promise.resolve());
+    assert.equal(clock.pending, 0, "no timer is left");
+  });
+
+  it("passes rejections on", async () => {
+    const clock = createFakeClock();
+    for (const wait of [within, settled])
+      await assert.rejects(wait(5, clock, Promise.reject(new Error("no"))), { message: "no" });
+    assert.equal(clock.pending, 0);
   });
 });

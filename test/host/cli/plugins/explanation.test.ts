@@ -1,9 +1,15 @@
+/** Why a plugin is not active, and what its code declares. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { hostServices } from "@svc/host/local";
 import { definePlugin, defineService, live, optional } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
+import { codeFacts } from "../../../../host/cli/plugin-facts/code-facts.ts";
 import { type Candidate, lacksOf, nextStep } from "../../../../host/cli/plugin-facts/explanation.ts";
+import { linkSdk } from "../../../../host/installed/sdk-link.ts";
+import { directory } from "../../../directory.ts";
+import { writePackage } from "../../../plugin-package.ts";
 
 const Store = defineService<object>()("store", "1.2.0");
 const Later = defineService<object>()("store", "2.0.0");
@@ -72,3 +78,25 @@ describe("the next step", () => {
     });
   }
 });
+
+it(
+  "declarations of all files are read although importing some of them ends the process",
+  { timeout: 60_000 },
+  async (t) => {
+    const place = directory(t);
+    linkSdk(place);
+    const files = await Promise.all(
+      [
+        { name: "one" },
+        { name: "two", code: "process.exit(1);" },
+        { name: "three", code: 'throw new Error("no");' },
+        { name: "four" },
+      ].map(async (plugin) => join(await writePackage(join(place, "node_modules", plugin.name), plugin), "plugin.js")),
+    );
+    const facts = await codeFacts(files);
+    assert.deepEqual(
+      facts.map(({ id, problem }) => id ?? problem),
+      ["one", "importing it ends or blocks the process", "no", "four"],
+    );
+  },
+);
