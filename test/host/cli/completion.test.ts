@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
-import { root } from "../../checkout.ts";
 import { home, writeVerb } from "./svc.ts";
 
 const few = { plugins: { use: ["config"] } };
@@ -59,22 +57,4 @@ describe("svc completion", { timeout: 120_000 }, () => {
       assert.deepEqual([check.status, check.stderr], [0, ""]);
     });
   }
-
-  it("completes in bash", async (t) => {
-    if (spawnSync("bash", ["-c", "true"]).status !== 0) return t.skip("bash is not installed");
-    const { svc, stateDir, configPath } = home(t, few);
-    const { stdout: script } = await svc(["completion", "bash"]);
-    const typed = `svc() { "${process.execPath}" "${join(root, "host/cli/svc.js")}" "$@"; }
-${script}
-COMP_WORDS=(svc config s); COMP_CWORD=2; _svc_complete svc s config; echo "\${COMPREPLY[*]}"
-COMP_WORDS=(svc ""); COMP_CWORD=1; _svc_complete svc "" svc; echo "\${#COMPREPLY[@]}"`;
-    const env = { ...process.env, SVC_STATE_DIR: stateDir, SVC_CONFIG_PATH: configPath };
-    const bash = spawn("bash", ["--norc", "-c", typed], { env, timeout: 30_000 });
-    let out = "";
-    bash.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-    await new Promise((resolve) => bash.once("close", resolve));
-    const [words = "", count = ""] = out.trimEnd().split("\n");
-    assert.deepEqual(words.split(" ").sort(), ["schema", "set"]);
-    assert.ok(Number(count) >= 4, out);
-  });
 });

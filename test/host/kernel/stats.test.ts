@@ -196,9 +196,4 @@ describe("an inspection", limited, () => {
       },
     });
   });
-
-  it("of an unknown plugin is refused", async (t) => {
-    const { control } = await scene(t);
-    assert.throws(() => control().inspect("nobody"), { code: "NOT_FOUND" });
-  });
 });
