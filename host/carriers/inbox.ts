@@ -2,7 +2,7 @@
 
 /** Choice: maximum number of unconfirmed messages that a guest may have in transit. */
 export const MAX_ON_THE_WAY = 256;
-/** More waiting messages than any guest that respects the window can cause. */
+/** Maximum number of waiting messages; a guest that respects the window never exceeds it. */
 const FLOOD = 4 * MAX_ON_THE_WAY;
 /** Time of one turn, after which other work runs. ms */
 const TURN_MS = 5;

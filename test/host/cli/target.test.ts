@@ -36,14 +36,14 @@ describe("the address", () => {
   const [last, six, seven] = ["ws://127.0.0.1:5", "ws://127.0.0.1:6", { SVC_GATEWAY_PORT: "7" }];
   const gateway = (more: object) => ({ gateway: { port: 6, ...more } });
   const rows: [why: string, situation: Situation, url: string][] = [
-    ["nothing is known", {}, "ws://127.0.0.1:18789"],
+    ["the default without other information", {}, "ws://127.0.0.1:18789"],
     ["the last start", { last }, last],
     ["the configuration before the last start", { config: gateway({}), last }, six],
     ["the environment before the configuration [H2.2]", { env: seven, config: gateway({}) }, "ws://127.0.0.1:7"],
-    ["a blank environment is none", { env: { SVC_GATEWAY_PORT: " " }, config: gateway({}) }, six],
+    ["a blank variable is ignored", { env: { SVC_GATEWAY_PORT: " " }, config: gateway({}) }, six],
     ["a flag before all", { flags: { url: "wss://x" }, env: seven, last }, "wss://x"],
     ["TLS in the configuration", { config: gateway({ tls: { enabled: true } }) }, "wss://127.0.0.1:6"],
-    ["port 0 says nothing", { config: gateway({ port: 0 }), last }, last],
+    ["port 0 is ignored", { config: gateway({ port: 0 }), last }, last],
     ["an address of its own", { config: gateway({ bind: "custom", customBindHost: "10.0.0.5" }) }, "ws://10.0.0.5:6"],
     ["an address that is not in use", { config: gateway({ customBindHost: "10.0.0.5" }) }, six],
     ["a report without address", { last: 5 }, "ws://127.0.0.1:18789"],
@@ -60,11 +60,11 @@ describe("the credential", () => {
   const blank = { gateway: { auth: { token: " ", password: "\t" } } };
   const rows: [why: string, situation: Situation, token: string | undefined, password: string | undefined][] = [
     ["none", {}, undefined, undefined],
-    ["the kept one", { kept: "kept" }, "kept", undefined],
-    ["the configuration before the kept one", { config, kept: "kept" }, "configured", "pw"],
+    ["the stored one", { kept: "kept" }, "kept", undefined],
+    ["the configuration before the stored one", { config, kept: "kept" }, "configured", "pw"],
     ["the environment before the configuration", { config, env }, "e", "f"],
     ["flags before all", { config, env, flags: { token: "flag", password: "flag2" } }, "flag", "flag2"],
-    ["an empty flag is none at all", { config, flags: { token: "" } }, undefined, "pw"],
+    ["an empty flag is ignored", { config, flags: { token: "" } }, undefined, "pw"],
     ["blank everywhere", { config: blank, env: { SVC_GATEWAY_TOKEN: " " }, kept: "kept" }, "kept", undefined],
     ["of a wrong type", { config: { gateway: { auth: { token: 5, password: [] } } }, kept: "kept" }, "kept", undefined],
   ];
@@ -120,7 +120,7 @@ describe("the certificate that is trusted", () => {
     ["that one under another name of this machine", { ...here, flags: { url: "wss://localhost:5" } }, "AA"],
     ["not for another port", { ...here, flags: { url: "wss://127.0.0.1:6" } }, undefined],
     ["not for another machine", { ...here, flags: { url: "wss://gw.example:5" } }, undefined],
-    ["not in clear", { ...here, flags: { url: "ws://127.0.0.1:5" } }, undefined],
+    ["not without TLS", { ...here, flags: { url: "ws://127.0.0.1:5" } }, undefined],
     ["the environment before it", { ...here, env }, "BB"],
     ["a flag before all", { ...here, env, flags: { url: "wss://gw.example", tlsFingerprint: "CC" } }, "CC"],
   ];

@@ -27,20 +27,24 @@ const lack = { service: "store 1.2.0", providers: [{ id: "disk", state: "disable
 
 describe("missing services of a plugin", () => {
   const rows: [why: string, others: Candidate[], lacks: unknown][] = [
-    ["nobody has it", [], [{ service: "store 1.2.0", providers: [] }]],
-    ["one that is off has it", [{ id: "disk", state: "disabled", plugin: provider("disk") }], [lack]],
+    ["no plugin provides it", [], [{ service: "store 1.2.0", providers: [] }]],
+    ["a disabled plugin provides it", [{ id: "disk", state: "disabled", plugin: provider("disk") }], [lack]],
     [
-      "one that failed has it",
+      "a failed plugin provides it",
       [{ id: "disk", state: "failed", plugin: provider("disk") }],
       [{ service: "store 1.2.0", providers: [{ id: "disk", state: "failed" }] }],
     ],
     [
-      "one of another major version has it",
+      "a plugin provides another major version",
       [{ id: "disk", state: "active", plugin: provider("disk", Later) }],
       [{ service: "store 1.2.0", providers: [] }],
     ],
-    ["it is there", [{ id: "disk", state: "active", plugin: provider("disk") }], []],
-    ["it will be there", [{ id: "disk", state: "not started yet", plugin: provider("disk") }], []],
+    ["an active plugin provides it", [{ id: "disk", state: "active", plugin: provider("disk") }], []],
+    [
+      "a plugin that has not started yet provides it",
+      [{ id: "disk", state: "not started yet", plugin: provider("disk") }],
+      [],
+    ],
   ];
   for (const [why, others, lacks] of rows)
     it(why, () => assert.deepEqual(lacksOf(waiting, [waiting, ...others], always), lacks));
@@ -71,7 +75,7 @@ describe("the next step", () => {
     [is("pending"), [{ ...lack, providers: [] }], /^install a plugin that provides the service store 1\.2\.0/],
   ];
   for (const [one, lacks, step] of rows) {
-    it(`${one.state}${lacks[0] ? `, for want of ${lacks[0].providers[0]?.state ?? "anybody"}` : ""}`, () => {
+    it(`${one.state}${lacks[0] ? `, provider: ${lacks[0].providers[0]?.state ?? "none"}` : ""}`, () => {
       const next = nextStep(one, lacks, 2);
       if (step) assert.match(String(next), step);
       else assert.equal(next, undefined);
