@@ -57,7 +57,7 @@ describe("svc --help", () => {
   it("of a verb has complete command lines to copy", async (t) => {
     const { svc } = home(t);
     const config = ["get", "set", "unset", "validate", "schema", "file", "diff"].map((verb) => `config ${verb}`);
-    for (const verb of ["gateway run", "gateway call", ...config, "chat"]) {
+    for (const verb of ["gateway run", "gateway call", ...config, "chat", "dev"]) {
       const { code, stdout } = await svc([...verb.split(" "), "--help"]);
       assert.equal(code, 0);
       assert.match(stdout, new RegExp(`Examples:\n  svc ${verb}`));
@@ -83,6 +83,7 @@ describe("wrong usage", () => {
     [["gateway", "call"], /missing required argument 'method'/],
     [["gateway", "call", "x", "y"], /too many arguments/],
     [["completion", "tcsh"], /'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish/],
+    [["plugins", "inspect"], /missing required argument 'id'/],
     [["plugins", "bisect", "--timeout", "no"], /^--timeout must be a number of seconds, at most 3600\nNext: /],
     [["trim"], /required option '--out <dir>' not specified/],
     [["trim", "--out", "x", "--url", "ws://127.0.0.1"], /unknown option '--url'/],
@@ -95,6 +96,7 @@ describe("wrong usage", () => {
     ],
     [[], /^Usage: svc/],
     [["gateway"], /^Usage: svc/],
+    [["plugins"], /^Usage: svc/],
     [["config"], /^Usage: svc/],
   ];
   it("exits with 2 and prints the reason, or the help, to stderr", async (t) => {
