@@ -3,13 +3,39 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { definePlugin, unavailable } from "@svc/sdk";
-import { breakable } from "./breakable-storage.ts";
-import { startProxied } from "./proxied.ts";
-import { ADMIN, type Attempt, createDevice, openScene, READ, reasonOf, SECRET } from "./scene.ts";
+import { createGateway } from "@svc/host";
+import { definePlugin, type Plugin, unavailable } from "@svc/sdk";
+import { Storage } from "@svc/sdk/storage";
+import devicesPlugin from "../../../plugins/devices/plugin.ts";
+import { createStorage } from "../../../plugins/storage-sqlite/storage.ts";
+import { directory } from "../../directory.ts";
+import { ADMIN, type Attempt, createDevice, knock, openScene, READ, reasonOf, SECRET } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const ask = { devices: { localApproval: "ask" } };
+
+/** SQLite whose operations call `fail` while `broken` says so. */
+function breakable(broken: { reads: boolean; writes: boolean }, fail: () => never): Plugin {
+  return definePlugin({
+    id: "breakable",
+    api: "^1.0.0",
+    provides: [Storage],
+    setup(gateway) {
+      const { storage, open, close } = createStorage({ clock: gateway.clock, log: gateway.log });
+      gateway.provide(Storage, {
+        location: storage.location,
+        migrate: (owner, steps) => storage.migrate(owner, steps),
+        all: async (sql, params) => (broken.reads ? fail() : storage.all(sql, params)),
+        get: async (sql, params) => (broken.reads ? fail() : storage.get(sql, params)),
+        transaction: async (statements) => (broken.writes ? fail() : storage.transaction(statements)),
+      });
+      gateway.start(async () => {
+        await open({ file: join(gateway.stateDir, "test.db"), busyTimeoutMs: 1_000 });
+        return close;
+      });
+    },
+  });
+}
 
 describe("who reaches pairing", limited, () => {
   it("a client that can read the state directory does not, in any mode, and is an admin", async (t) => {
@@ -52,12 +78,20 @@ describe("who reaches pairing", limited, () => {
       origin: "https://panel.example",
       "x-svc-proxy-secret": "proxy-secret-of-this-test",
     };
-    const knock = await startProxied(t, gateway);
+    const plugins = ["storage-sqlite", devicesPlugin];
+    const options = { env: {}, port: 0, stateDir: directory(t), logLevel: "silent", plugins } as const;
+    const hosted = await createGateway({ ...options, config: { gateway } });
+    t.after(() => hosted.stop());
     const panel: Attempt = { scopes: [READ], client: { id: "svc-control-ui", mode: "webchat" }, headers };
-    assert.ok((await knock({ ...panel, device: createDevice() })).ok);
-    assert.ok((await knock(panel)).ok);
-    const other = await knock({ ...panel, device: createDevice(), client: { id: "cli", mode: "cli" } });
-    assert.equal(reasonOf(other), "not-paired");
+    const cli: Attempt = { ...panel, device: createDevice(), client: { id: "cli", mode: "cli" } };
+    const come = (attempt: Attempt) => knock(hosted.url, attempt);
+    const outcomes = [await come({ ...panel, device: createDevice() }), await come(panel), await come(cli)];
+    for (const { socket } of outcomes) socket.ws.terminate();
+    assert.deepEqual(
+      outcomes.map(({ ok }) => ok),
+      [true, true, false],
+    );
+    assert.deepEqual(outcomes.map(reasonOf), [undefined, undefined, "not-paired"]);
   });
 
   it("a client that another plugin refuses does not", async (t) => {

@@ -12,7 +12,7 @@ import commands from "../../../plugins/devices/cli.ts";
 import { join as joinGateway, type JoinOptions } from "../../../plugins/devices/cli-join.ts";
 import { overviewLines } from "../../../plugins/devices/cli-lines.ts";
 import { cell } from "../../../plugins/devices/cli-text.ts";
-import { temporaryDirectory } from "./directory.ts";
+import { directory as temporaryDirectory } from "../../directory.ts";
 import { ADMIN, createDevice, openScene, READ, requestOf, type Scene, SECRET, WRITE } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
@@ -107,9 +107,6 @@ describe("svc devices", limited, () => {
     assert.match((await run(scene, "devices revoke", [prefix])).text, /svc devices remove [0-9a-f]{64}/);
     assert.equal((await scene.byToken(device, token, { scopes: [READ] })).ok, false);
     assert.match((await run(scene, "devices remove", [prefix])).text, /removed/);
-    assert.match((await run(scene, "devices remove", [prefix])).message, /no paired device/);
-    for (const verb of ["remove", "rotate", "revoke"])
-      assert.match((await run(scene, `devices ${verb}`, [""])).message, /at least 4 characters/);
   });
 
   it("a prefix of an id must be unique and have at least four characters", () => {
@@ -128,26 +125,18 @@ describe("svc devices", limited, () => {
 });
 
 describe("svc pairing", limited, () => {
-  it("shows pending requests, and which device this machine is", async (t) => {
+  it("shows pending requests and this machine's device; join stores a token that works without a secret, leave deletes it", async (t) => {
     const scene = await openScene(t);
-    const directory = await temporaryDirectory(t);
+    const directory = temporaryDirectory(t);
     const svc = (name: string, options: Options = {}) => run(scene, `pairing${name}`, [], options, directory);
     assert.match((await svc("")).text, /no device waits.*\n\nthis machine has no device key yet.*svc pairing join/s);
     const requestId = requestOf(await scene.shared(createDevice(), { far: true }));
-    await svc(" join", { url: scene.url, token: SECRET });
-    const id = readDevice(join(directory, "identity"))?.id;
-    assert.match((await svc("")).text, new RegExp(`approve ${requestId}.*this machine is device ${id}`, "s"));
-  });
-
-  it("join stores a token that works without a secret, leave deletes it", async (t) => {
-    const scene = await openScene(t);
-    const directory = await temporaryDirectory(t);
-    const svc = (name: string, options: Options = {}) => run(scene, `pairing${name}`, [], options, directory);
     const joined = await svc(" join", { url: scene.url, token: SECRET, name: "desk", scopes: `${READ},${WRITE}` });
     assert.match(joined.text, /is now device [0-9a-f]{64} of ws:.*, with scopes operator.read, operator.write/);
     assert.equal((await scene.list()).paired[0]?.displayName, "desk");
     const identity = join(directory, "identity");
     const device = readDevice(identity) ?? assert.fail("no device");
+    assert.match((await svc("")).text, new RegExp(`approve ${requestId}.*this machine is device ${device.id}`, "s"));
     const deviceToken = () => readDeviceToken(identity, scene.url, "operator")?.token;
     const client = await connect({ url: scene.url, device, deviceToken, scopes: [READ] });
     await client.close();
@@ -188,9 +177,9 @@ describe("svc pairing", limited, () => {
   }
   const asking = { config: { devices: { localApproval: "ask" } } };
 
-  it("join prints the command for the gateway's machine, and waits for the approval", async (t) => {
+  it("join prints the command for the gateway's machine, waits for the approval, and deletes a token once it is revoked", async (t) => {
     const scene = await openScene(t, asking);
-    const directory = await temporaryDirectory(t);
+    const directory = temporaryDirectory(t);
     let waits = 0;
     const { notes, done } = joining(scene, directory, async () => {
       waits += 1;
@@ -199,11 +188,18 @@ describe("svc pairing", limited, () => {
     assert.deepEqual((await done).scopes, [READ]);
     assert.equal(waits, 2);
     assert.match(notes.join("\n"), /svc devices approve [0-9a-f-]{36}\nWaiting for the approval, at most 60 s\.$/);
+
+    const device = readDevice(directory) ?? assert.fail("no device");
+    await run(scene, "devices revoke", [device.id]);
+    const away = { connect, note: () => undefined, wait: async () => undefined, elapsed: () => 0 };
+    const again = joinGateway({ url: scene.url, timeoutMs: 0, directory, ...away });
+    await assert.rejects(again, { message: /device token mismatch.*\nNext: give the gateway's secret/s });
+    assert.equal(readDeviceToken(directory, scene.url, "operator"), undefined);
   });
 
   it("join fails with the next step when no approval comes in time, and when the request is rejected", async (t) => {
     const scene = await openScene(t, asking);
-    const directory = await temporaryDirectory(t);
+    const directory = temporaryDirectory(t);
     const alone = joining(scene, directory, async () => undefined, { timeoutMs: 3_000 });
     await assert.rejects(alone.done, {
       code: "NOT_PAIRED",
@@ -214,18 +210,6 @@ describe("svc pairing", limited, () => {
       await run(scene, "devices reject", [String(request?.requestId)]);
     });
     await assert.rejects(refused.done, { code: "NOT_PAIRED", message: /was rejected/ });
-  });
-
-  it("join deletes a revoked token, and says how to get a new one", async (t) => {
-    const scene = await openScene(t);
-    const directory = await temporaryDirectory(t);
-    await joining(scene, directory, async () => undefined).done;
-    const device = readDevice(directory) ?? assert.fail("no device");
-    await run(scene, "devices revoke", [device.id]);
-    const away = { connect, note: () => undefined, wait: async () => undefined, elapsed: () => 0 };
-    const again = joinGateway({ url: scene.url, timeoutMs: 0, directory, ...away });
-    await assert.rejects(again, { message: /device token mismatch.*\nNext: give the gateway's secret/s });
-    assert.equal(readDeviceToken(directory, scene.url, "operator"), undefined);
   });
 });
 
@@ -238,7 +222,7 @@ describe("helpers of the commands", () => {
   });
 
   it("join warns of an address that is not encrypted, unless it is this machine", async (t) => {
-    const directory = await temporaryDirectory(t);
+    const directory = temporaryDirectory(t);
     const rows: [url: string, warned: boolean][] = [
       ["ws://10.0.0.1:18789", true],
       ["http://gateway.example", true],

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { devices } from "@svc/sdk/devices";
+import { createFakeClock } from "@svc/sdk/testing";
 import {
   ADMIN,
   type Attempt,
@@ -26,7 +27,8 @@ const decisionsOn = ({ events }: Scene, requestId: string) =>
 
 describe("device.pair", limited, () => {
   it("list is newest first, in both lists", async (t) => {
-    const scene = await openScene(t);
+    const clock = createFakeClock();
+    const scene = await openScene(t, { clock });
     const ids: string[] = [];
     const waiting: string[] = [];
     for (let count = 0; count < 3; count++) {
@@ -34,7 +36,7 @@ describe("device.pair", limited, () => {
       await scene.pair(device);
       ids.unshift(device.id);
       waiting.unshift(requestOf(await scene.shared(other, far)));
-      await new Promise((resolve) => setTimeout(resolve, 2)); // another millisecond
+      await clock.advance(1);
     }
     const { pending, paired } = await scene.list();
     const listed = paired.map(({ deviceId }) => deviceId);
@@ -42,7 +44,7 @@ describe("device.pair", limited, () => {
     assert.deepEqual([listed, asking], [ids, waiting]);
   });
 
-  it("approve extends the record, and issues another token for that role", async (t) => {
+  it("approve extends the record, and issues another token for that role only", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const first = await scene.pair(device, { scopes: [READ], client: { displayName: "Old" } });
@@ -57,17 +59,18 @@ describe("device.pair", limited, () => {
     await settled(scene);
     const [resolved, ...more] = decisionsOn(scene, requestId);
     assert.deepEqual([resolved?.["deviceId"], resolved?.["decision"], more], [device.id, "approved", []]);
-  });
 
-  it("approve leaves the tokens of other roles alone", async (t) => {
-    const scene = await openScene(t);
-    const device = createDevice();
-    const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
-    const requestId = requestOf(await scene.shared(device, { role: "node", commands: ["b", "a"] }));
-    const { device: approved } = await scene.client.call(devices.approve, { requestId });
-    assert.deepEqual([approved.role, approved.roles, approved.commands], ["node", ["node", "operator"], ["a", "b"]]);
-    assert.deepEqual([approved.tokens?.[0]?.role, approved.tokens?.[1]?.role], ["node", "operator"]);
-    assert.ok((await scene.byToken(device, deviceToken, { scopes: [READ] })).ok);
+    const token = String((await scene.shared(device, wish)).auth?.deviceToken);
+    const nodeRequest = requestOf(
+      await scene.shared(device, { ...wish, role: "node", scopes: [], commands: ["b", "a"] }),
+    );
+    const { device: both } = await scene.client.call(devices.approve, { requestId: nodeRequest });
+    assert.deepEqual([both.role, both.roles, both.commands], ["node", ["node", "operator"], ["a", "b"]]);
+    assert.deepEqual(
+      both.tokens?.map(({ role }) => role),
+      ["node", "operator"],
+    );
+    assert.ok((await scene.byToken(device, token, { scopes: [PAIRING] })).ok);
   });
 
   it("approve of new metadata keeps the token, which may be all the device has", async (t) => {
@@ -81,7 +84,7 @@ describe("device.pair", limited, () => {
     assert.equal((await scene.paired(device))?.platform, "linux 7");
   });
 
-  it("approve is refused for more than the approver holds", async (t) => {
+  it("approve is refused for more than the approver holds, and never grants unknown scopes", async (t) => {
     const scene = await openScene(t);
     const approver = await scene.connect({ scopes: [PAIRING, READ] });
     const requestId = requestOf(await scene.shared(createDevice(), { ...far, scopes: [READ, WRITE] }));
@@ -93,10 +96,7 @@ describe("device.pair", limited, () => {
     assert.equal((await scene.list()).pending.length, 1, "it waits on");
     const modest = requestOf(await scene.shared(createDevice(), { ...far, scopes: [READ] }));
     await approver.call(devices.approve, { requestId: modest });
-  });
 
-  it("approve never grants unknown scopes", async (t) => {
-    const scene = await openScene(t);
     const device = createDevice();
     const wish: Attempt = { ...far, scopes: ["operator.moon", "sun", READ, "admin"] };
     const { device: approved } = await scene.client.call(devices.approve, {
@@ -123,7 +123,7 @@ describe("device.pair", limited, () => {
     }
   });
 
-  it("reject deletes the request and nothing else", async (t) => {
+  it("reject deletes only the request; remove forgets the device, its tokens and its request, and closes its sockets", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
@@ -134,13 +134,8 @@ describe("device.pair", limited, () => {
     await settled(scene);
     const [resolved, ...more] = decisionsOn(scene, requestId);
     assert.deepEqual([resolved?.["decision"], more], ["rejected", []]);
-  });
 
-  it("remove forgets the device, its tokens and its request, and closes its sockets", async (t) => {
-    const scene = await openScene(t);
-    const device = createDevice();
     const bySecret = await scene.pair(device, { scopes: [READ] });
-    requestOf(await scene.shared(device, { ...far, scopes: [ADMIN] }));
     assert.deepEqual(await scene.client.call(devices.remove, { deviceId: device.id }), { deviceId: device.id });
     const { code, reason } = await bySecret.closed;
     assert.equal(code, 1008);
@@ -164,24 +159,19 @@ describe("device.pair", limited, () => {
 });
 
 describe("device.token", limited, () => {
-  it("rotate returns the new value once, and the old one stops working", async (t) => {
+  it("rotate returns the new value once and ends the old one; it narrows, widens within what was approved, and revives", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
-    const { deviceToken } = (await scene.pair(device, { scopes: [WRITE] })).auth;
+    const { deviceToken } = (await scene.pair(device, { scopes: [WRITE, PAIRING] })).auth;
     const rotated = await scene.client.call(devices.rotate, { deviceId: device.id, role: "operator" });
-    assert.deepEqual([rotated.deviceId, rotated.role, rotated.scopes], [device.id, "operator", [WRITE]]);
+    assert.deepEqual([rotated.deviceId, rotated.role, rotated.scopes], [device.id, "operator", [PAIRING, WRITE]]);
     assert.match(rotated.token, /^[\w-]{43}$/);
     assert.equal((await scene.byToken(device, deviceToken)).ok, false);
     const again = await scene.byToken(device, rotated.token, { scopes: [READ] });
     assert.equal(again.auth?.issuedAtMs, rotated.rotatedAtMs);
     const [token] = (await scene.paired(device))?.tokens ?? [];
     assert.deepEqual([token?.rotatedAtMs, token?.revokedAtMs], [rotated.rotatedAtMs, undefined]);
-  });
 
-  it("rotate narrows, widens within what was approved, and revives", async (t) => {
-    const scene = await openScene(t);
-    const device = createDevice();
-    await scene.pair(device, { scopes: [WRITE, PAIRING] });
     const rotate = (params: { role?: string; scopes?: string[] }) =>
       scene.client.call(devices.rotate, { deviceId: device.id, role: "operator", ...params });
     assert.deepEqual((await rotate({ scopes: [READ] })).scopes, [READ]);
@@ -221,7 +211,7 @@ describe("device.token", limited, () => {
     assert.deepEqual((await modest.call(devices.rotate, narrow)).scopes, [READ]);
   });
 
-  it("revoke ends a token until the shared token brings a new one [W7.31]", async (t) => {
+  it("revoke ends a token until the shared token brings a new one, and reports a role without a token [W7.31]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();
     const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
@@ -234,12 +224,7 @@ describe("device.token", limited, () => {
     assert.notEqual(auth.deviceToken, deviceToken);
     assert.ok((await scene.byToken(device, auth.deviceToken, { scopes: [READ] })).ok);
     assert.equal((await scene.byToken(device, deviceToken, { scopes: [READ] })).ok, false);
-  });
 
-  it("revoke reports a role without a token", async (t) => {
-    const scene = await openScene(t);
-    const device = createDevice();
-    await scene.pair(device);
     await assert.rejects(scene.client.call(devices.revoke, { deviceId: device.id, role: "node" }), {
       code: "NOT_FOUND",
       message: /has no token for role "node"\nNext: svc devices list/,

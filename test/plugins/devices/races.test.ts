@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin } from "@svc/sdk";
 import { devices } from "@svc/sdk/devices";
-import { type Attempt, createDevice, openScene, READ } from "./scene.ts";
+import { type Attempt, createDevice, type DeviceIdentity, openScene, READ } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 
@@ -41,43 +41,38 @@ async function openHeld(t: TestContext, at: "token" | "hello") {
 
 describe("a connect under way", limited, () => {
   for (const at of ["token", "hello"] as const) {
-    for (const end of ["rotate", "revoke"] as const) {
-      it(`by a token that is ended before its ${at} (${end}) is refused and gets no other token`, async (t) => {
-        const { scene, during } = await openHeld(t, at);
+    it(`is refused before its ${at} when its token or device ends; by the shared token it goes on when the device's token is revoked`, async (t) => {
+      const { scene, during } = await openHeld(t, at);
+      const attempt: Attempt = { scopes: [READ] };
+      const paired = async () => {
         const device = createDevice();
-        const attempt: Attempt = { scopes: [READ] };
-        const { deviceToken } = (await scene.pair(device, attempt)).auth;
-        const outcome = await during(
-          () => scene.byToken(device, deviceToken, attempt),
-          () => scene.client.call(devices[end], { deviceId: device.id, role: "operator" }),
-        );
-        assert.deepEqual([outcome.ok, outcome.details["code"]], [false, "AUTH_UNAUTHORIZED"]);
+        return { device, deviceToken: (await scene.pair(device, attempt)).auth.deviceToken };
+      };
+      const ended = (end: "rotate" | "revoke", device: DeviceIdentity) =>
+        scene.client.call(devices[end], { deviceId: device.id, role: "operator" });
+      for (const end of ["rotate", "revoke"] as const) {
+        const { device, deviceToken } = await paired();
+        const connect = () => scene.byToken(device, deviceToken, attempt);
+        const outcome = await during(connect, () => ended(end, device));
+        assert.deepEqual([outcome.ok, outcome.details["code"]], [false, "AUTH_UNAUTHORIZED"], end);
         const [token] = (await scene.paired(device))?.tokens ?? [];
         assert.equal(token?.revokedAtMs !== undefined, end === "revoke", "nothing was issued meanwhile");
-      });
-    }
+      }
 
-    it(`of a device that is removed before its ${at} is refused and leaves nothing`, async (t) => {
-      const { scene, during } = await openHeld(t, at);
-      const device = createDevice();
-      await scene.pair(device);
-      const outcome = await during(
-        () => scene.shared(device),
-        () => scene.client.call(devices.remove, { deviceId: device.id }),
-      );
-      assert.equal(outcome.ok, false);
-      assert.deepEqual((await scene.list()).paired, []);
-    });
+      const { device: removed } = await paired();
+      const remove = () => scene.client.call(devices.remove, { deviceId: removed.id });
+      assert.equal((await during(() => scene.shared(removed), remove)).ok, false);
+      assert.equal(await scene.paired(removed), undefined);
 
-    it(`by the shared token goes on when the device's token is revoked before its ${at}`, async (t) => {
-      const { scene, during } = await openHeld(t, at);
-      const device = createDevice();
-      const { deviceToken } = (await scene.pair(device)).auth;
-      const outcome = await during(
-        () => scene.shared(device),
-        () => scene.client.call(devices.revoke, { deviceId: device.id, role: "operator" }),
+      const { device, deviceToken } = await paired();
+      assert.ok(
+        (
+          await during(
+            () => scene.shared(device),
+            () => ended("revoke", device),
+          )
+        ).ok,
       );
-      assert.ok(outcome.ok);
       assert.equal((await scene.byToken(device, deviceToken)).ok, false);
     });
   }

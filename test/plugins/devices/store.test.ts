@@ -15,7 +15,7 @@ import { keepTokenKey } from "../../../plugins/devices/token-key.ts";
 import { tokenValue } from "../../../plugins/devices/token-value.ts";
 import { Tokens } from "../../../plugins/devices/tokens.ts";
 import { createStorage } from "../../../plugins/storage-sqlite/storage.ts";
-import { temporaryDirectory } from "./directory.ts";
+import { directory as temporaryDirectory } from "../../directory.ts";
 import { createDevice, openScene, READ, requestOf } from "./scene.ts";
 
 const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -23,7 +23,7 @@ const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 async function openStore(t: TestContext) {
   const clock = createFakeClock();
   const { storage, open, close } = createStorage({ clock, log });
-  await open({ file: join(await temporaryDirectory(t), "test.db"), busyTimeoutMs: 1_000 });
+  await open({ file: join(temporaryDirectory(t), "test.db"), busyTimeoutMs: 1_000 });
   t.after(close);
   await storage.migrate("devices", STEPS);
   return { storage, clock, store: new DeviceStore(storage) };
@@ -117,7 +117,7 @@ describe("a record with another key", { timeout: 120_000 }, () => {
 
 describe("the key of the tokens", () => {
   it("is created once, and a file without a valid key is never overwritten", async (t) => {
-    const directory = await temporaryDirectory(t);
+    const directory = temporaryDirectory(t);
     const keys = await Promise.all([1, 2, 3].map(() => keepTokenKey(directory)));
     assert.equal(new Set(keys.map((key) => key.toString("hex"))).size, 1);
     await writeFile(join(directory, "token-key"), "short");

@@ -6,17 +6,12 @@ import { providerWith } from "./scene.ts";
 const { signal } = new AbortController();
 
 describe("the source env", () => {
-  it("finds variables that are set, but none that are missing, empty or from a prototype", async () => {
-    const source = createEnvSource({ ACME_KEY: "k", EMPTY: "" });
+  it("finds variables that are set at the lookup, but none that are missing, empty or from a prototype", async () => {
+    const env: Record<string, string> = { ACME_KEY: "earlier", EMPTY: "" };
+    const source = createEnvSource(env);
+    env["ACME_KEY"] = "k";
     const found = await source.resolve(providerWith(), ["ACME_KEY", "EMPTY", "MISSING", "constructor"], signal);
     assert.deepEqual([...found], [["ACME_KEY", "k"]]);
-  });
-
-  it("reads the environment at each lookup", async () => {
-    const env: Record<string, string> = { A: "1" };
-    const source = createEnvSource(env);
-    env["A"] = "2";
-    assert.equal((await source.resolve(providerWith(), ["A"], signal)).get("A"), "2");
   });
 
   const ids: [id: string, ok: boolean][] = [
@@ -26,17 +21,14 @@ describe("the source env", () => {
     [`A${"B".repeat(128)}`, false],
     ["", false],
     ["a", false],
-    ["_A", false],
     ["1A", false],
     ["A-B", false],
     ["A\n", false],
     ["__proto__", false],
   ];
-  for (const [id, ok] of ids) {
-    it(`${ok ? "accepts" : "refuses"} the id ${JSON.stringify(id).slice(0, 20)}`, () => {
-      assert.equal(createEnvSource({}).checkId(id, providerWith()) === undefined, ok);
-    });
-  }
+  it("accepts names of variables as ids, and nothing else", () => {
+    for (const [id, ok] of ids) assert.equal(createEnvSource({}).checkId(id, providerWith()) === undefined, ok, id);
+  });
 
   it("respects its allowlist, which may be empty, and does not repeat the id", () => {
     const source = createEnvSource({ A: "1", B: "2" });

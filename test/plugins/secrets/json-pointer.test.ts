@@ -6,7 +6,6 @@ describe("JSON pointers", () => {
   const spelled: [text: string, ok: boolean][] = [
     ["/a", true],
     ["/", true],
-    ["/a/0/b", true],
     ["/a~1b/c~0d", true],
     ["/line\nbreak", true],
     [`/${"a".repeat(4_095)}`, true],
@@ -16,11 +15,10 @@ describe("JSON pointers", () => {
     ["#/a", false],
     ["/a~", false],
     ["/a~2", false],
-    ["value", false],
   ];
-  for (const [text, ok] of spelled) {
-    it(`${JSON.stringify(text).slice(0, 20)} is ${ok ? "one" : "none"}`, () => assert.equal(isPointer(text), ok));
-  }
+  it("start with / and have only the escapes ~0 and ~1", () => {
+    for (const [text, ok] of spelled) assert.equal(isPointer(text), ok, text.slice(0, 20));
+  });
 
   const root: unknown = JSON.parse(
     '{"a":{"b":"1"},"list":["x",{"y":"2"}],"":"3","c/d":"4","e~f":"5","__proto__":{"own":"6"},"text":"abc","none":null}',
@@ -35,23 +33,17 @@ describe("JSON pointers", () => {
     ["/__proto__/own", "6"], // an own key of the file is data like any other
     ["/__proto__/toString", undefined],
     ["/a/__proto__", undefined],
-    ["/a/constructor", undefined],
     ["/constructor/name", undefined],
     ["/list/length", undefined],
     ["/list/-", undefined],
     ["/list/00", undefined],
     ["/list/2", undefined],
-    ["/list/99999999999", undefined],
-    ["/text/length", undefined],
     ["/text/0", undefined],
     ["/none/x", undefined],
     ["/a/b/c", undefined],
-    ["/missing", undefined],
   ];
-  for (const [pointer, value] of rows)
-    it(`${pointer} names ${String(value)}`, () => assert.equal(follow(root, pointer), value));
-
-  it("follow no prototype of a plain file", () => {
+  it("name own values of objects and lists, and nothing of a prototype", () => {
+    for (const [pointer, value] of rows) assert.equal(follow(root, pointer), value, pointer);
     for (const pointer of ["/__proto__", "/__proto__/polluted", "/toString"])
       assert.equal(follow({}, pointer), undefined);
   });

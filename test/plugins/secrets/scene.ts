@@ -1,19 +1,7 @@
-/** What tests of the plugin share: a directory of their own, providers, a log that is read. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** Parts that several tests of the plugin share: providers, sources, a log that is read, a clock. */
+import { writeFile } from "node:fs/promises";
 import type { Contribution, ExtensionView, Logger } from "@svc/sdk";
 import type { SecretProvider, SecretSource } from "@svc/sdk/secrets";
-
-interface TestContext {
-  after(cleanUp: () => Promise<void>): void;
-}
-
-export async function directory(t: TestContext): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "svc-secrets-"));
-  t.after(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
 
 export function providerWith(settings: Readonly<Record<string, unknown>> = {}, name = "vault"): SecretProvider {
   return { name, settings };
@@ -67,3 +55,11 @@ export function simpleSource(change: Partial<SecretSource> = {}): SecretSource {
     ...change,
   };
 }
+
+/** Real time, for programs and files that are real. */
+export const systemClock = {
+  setTimeout(callback: () => void, ms: number): () => void {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
