@@ -22,11 +22,7 @@ const deny = { ...ada, decision: "deny" } as const;
 const DAY = 86_400_000;
 /** Lets the database thread respond. */
 const until = async (holds: () => boolean | Promise<boolean>) => {
-  for (let turn = 0; turn < 500; turn++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert.fail("it never came to be");
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
 describe("a question", () => {
@@ -42,8 +38,8 @@ describe("a question", () => {
     assert.equal(queue.waiting(record.id), undefined);
   });
 
-  it("is a no when nobody answers in time: 120 s by default, at most a day", async (t) => {
-    const { clock, ask, store, decisions } = await openDesk(t);
+  it("is a no when nobody answers in time (120 s by default, at most a day), and cannot be decided afterwards, even before the timer fires", async (t) => {
+    const { clock, ask, store, queue, decisions } = await openDesk(t);
     const short = await ask();
     const long = await ask({ timeoutMs: 10 * MAX_TIMEOUT_MS });
     assert.equal(short.record.expiresAt - short.record.createdAt, DEFAULT_TIMEOUT_MS);
@@ -53,17 +49,10 @@ describe("a question", () => {
     await clock.advance(1);
     const ended = await short.settled;
     assert.deepEqual([ended.decision, ended.status, ended.reason], [null, "expired", "time"]);
-    assert.equal((await store.get(long.record.id))?.status, "pending");
-    assert.deepEqual(decisions, []);
-  });
-
-  it("cannot be decided after its expiry, even before the timer fires", async (t) => {
-    const { clock, ask, store, queue, decisions } = await openDesk(t);
-    const { record } = await ask({ timeoutMs: 10 });
-    assert.equal(await store.decide(record, ada, record.expiresAt), false);
-    assert.equal(await store.decide(record, ada, record.expiresAt + 1), false);
-    await clock.advance(11);
-    assert.equal((await queue.decide(record, ada)).won, false);
+    assert.equal((await queue.decide(short.record, ada)).won, false);
+    const { record } = long;
+    assert.equal((await store.get(record.id))?.status, "pending");
+    for (const late of [0, 1]) assert.equal(await store.decide(record, ada, record.expiresAt + late), false);
     assert.deepEqual(decisions, []);
   });
 
@@ -98,19 +87,14 @@ describe("a question", () => {
     await ask(of(99));
   });
 
-  it("that cannot be recorded is refused and does not count", async (t) => {
-    const { broken, queue, ask, announced } = await openDesk(t);
+  it("that cannot be recorded is refused and does not count; one whose expiry cannot be recorded is settled once it is", async (t) => {
+    const { broken, queue, ask, announced, clock, store } = await openDesk(t);
     broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
     await assert.rejects(ask({ id: "x" }), { code: "UNAVAILABLE" });
     assert.equal(queue.waiting("x"), undefined);
     assert.deepEqual(announced, []);
     delete broken.transactions;
-    await ask({ id: "x" });
-  });
-
-  it("whose expiry cannot be recorded is settled once it is", async (t) => {
-    const { broken, clock, ask, store } = await openDesk(t);
-    const { record, settled } = await ask({ timeoutMs: 50 });
+    const { record, settled } = await ask({ id: "x", timeoutMs: 50 });
     let tries = 0;
     broken.transactions = () => {
       tries += 1;
@@ -157,6 +141,8 @@ describe("a grant", () => {
     assert.equal(decisions.length, 1);
     assert.equal((await store.get(record.id))?.decision, "allow-always");
     assert.equal((await store.grants(clock.now()))[0]?.lastUsedAtMs, clock.now());
+    await ask({ asked: { ...askedCommand(nodeRequest), kind: "question:exec" } });
+    assert.equal(announced.length, 2, "another kind with the same digest");
   });
 
   it("is stored with the decision or not at all", async (t) => {
@@ -214,20 +200,12 @@ describe("a grant", () => {
     assert.equal(announced.length, 0);
     assert.equal((await storage.all("SELECT digest FROM approval_grants")).length, 2, "retention removes it");
   });
-
-  it("does not apply to another kind with the same digest", async (t) => {
-    const { ask, queue, announced } = await openDesk(t);
-    const asked = askedCommand(nodeRequest);
-    await queue.decide((await ask({ asked: { ...asked, kind: "question:exec" } })).record, always);
-    await ask({ asked });
-    assert.equal(announced.length, 2);
-  });
 });
 
 describe("a question of a plugin", () => {
   const question = { title: "delete it?", subject: { tool: "rm", path: "/x" }, kind: "toolBefore:rm", askedBy: "gate" };
 
-  it("gets the answer, and a reason for a no", async (t) => {
+  it("gets the answer, and a reason for a no; a grant is bound to its kind and subject, whatever the order of keys", async (t) => {
     const { queue, announced, store } = await openDesk(t);
     const approver = createApprover(queue);
     const answer = approver.ask({ ...question, agentId: "main", sessionKey: "s" });
@@ -240,6 +218,26 @@ describe("a question of a plugin", () => {
     await queue.decide(record, deny);
     assert.deepEqual(await answer, { id: record.id, decision: "deny", reason: "Ada denied it" });
     assert.equal((await store.get(record.id))?.kind, "question:toolBefore:rm");
+
+    const first = approver.ask(question);
+    await until(() => announced.length === 2);
+    await queue.decide(announced[1] ?? assert.fail(), always);
+    assert.equal((await first).decision, "allow-always");
+    const same = await approver.ask({ ...question, title: "other words", subject: { path: "/x", tool: "rm" } });
+    assert.equal(same.decision, "allow-always");
+    for (const other of [
+      { kind: "toolBefore:x" },
+      { subject: { tool: "rm", path: "/y" } },
+      { subject: { tool: "rm" } },
+    ]) {
+      const before = announced.length;
+      const refused = approver.ask({ ...question, ...other, timeoutMs: 1_000 });
+      await until(() => announced.length === before + 1);
+      await queue.decide(announced.at(-1) ?? assert.fail(), deny);
+      assert.equal((await refused).decision, "deny");
+    }
+    const wrong = approver.ask({ ...question, subject: { at: undefined } });
+    await assert.rejects(wrong, { code: "INVALID_REQUEST", message: /subject\.at is of type undefined/ });
   });
 
   it("gets a no when nobody answers, no approver is connected, or it is cancelled", async (t) => {
@@ -263,28 +261,6 @@ describe("a question of a plugin", () => {
     const alone = await approver.ask(question);
     assert.equal(alone.decision, null);
     assert.match(alone.reason ?? "", /no approver is connected\. Next: svc approvals watch/);
-  });
-
-  it("binds a grant to kind and subject, whatever the order of keys", async (t) => {
-    const { queue, announced } = await openDesk(t);
-    const approver = createApprover(queue);
-    const first = approver.ask(question);
-    await until(() => announced.length === 1);
-    await queue.decide(announced[0] ?? assert.fail(), always);
-    assert.equal((await first).decision, "allow-always");
-    const same = await approver.ask({ ...question, title: "other words", subject: { path: "/x", tool: "rm" } });
-    assert.equal(same.decision, "allow-always");
-    for (const other of [
-      { kind: "toolBefore:x" },
-      { subject: { tool: "rm", path: "/y" } },
-      { subject: { tool: "rm" } },
-    ]) {
-      const before = announced.length;
-      const answer = approver.ask({ ...question, ...other, timeoutMs: 1_000 });
-      await until(() => announced.length === before + 1);
-      await queue.decide(announced.at(-1) ?? assert.fail(), deny);
-      assert.equal((await answer).decision, "deny");
-    }
   });
 
   it("may be allowed for the session: exactly what the question offers, until the grant ends", async (t) => {
@@ -331,15 +307,6 @@ describe("a question of a plugin", () => {
     assert.equal(await decided(other, createApprover(newDesk(next))), "allow-once", "after a restart");
     await clock.advance(3_600_000);
     assert.equal(await decided(other), "asked");
-  });
-
-  it("refuses a subject that JSON cannot represent", async (t) => {
-    const { queue } = await openDesk(t);
-    const approver = createApprover(queue);
-    await assert.rejects(approver.ask({ ...question, subject: { at: undefined } }), {
-      code: "INVALID_REQUEST",
-      message: /subject\.at is of type undefined/,
-    });
   });
 });
 

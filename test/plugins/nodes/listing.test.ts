@@ -45,12 +45,11 @@ describe("node.list and node.describe", limited, () => {
     await assert.rejects(client.call(nodes.describe, { nodeId: "nobody" }), { code: "NOT_FOUND" });
   });
 
-  it("are ordered: connected first, then by name, then by id; with one read of the devices", async (t) => {
-    const { node, client, devices } = await nodeScene(t);
+  it("are ordered: connected first, then by name, then by id; with one read of the devices, and without operators", async (t) => {
+    const { node, client, connect, devices } = await nodeScene(t);
     for (const name of ["beta", "Alpha", undefined]) {
       devices.pair(createDevice(), name === undefined ? {} : { displayName: name });
     }
-    devices.pair(createDevice(), { displayName: "a phone", role: "operator", roles: ["operator"] });
     await node({ record: { displayName: "zed" } });
     await node({ record: { displayName: "Yak" } });
     const before = devices.reads;
@@ -61,6 +60,12 @@ describe("node.list and node.describe", limited, () => {
     assert.deepEqual(named, ["Yak connected", "zed connected", "Alpha offline", "beta offline"]);
     assert.equal(seen.length, 5);
     assert.deepEqual(listed.at(-1)?.commands, []);
+
+    const device = createDevice();
+    devices.pair(device, { role: "operator", roles: ["operator"] });
+    const operator = await connect({ device });
+    assert.equal((await client.call(nodes.list, {})).nodes.length, 5, "an operator with a device is no node");
+    await assert.rejects(operator.call(nodes.event, { event: "x" }), { code: "INVALID_REQUEST" });
   });
 
   it("escape hostile declarations", async (t) => {
@@ -92,20 +97,11 @@ describe("node.list and node.describe", limited, () => {
     const { commands: usable, pendingCommands } = (await view(id)) ?? assert.fail();
     assert.deepEqual([usable, pendingCommands], [["system.run"], ["system.notify"]]);
   });
-
-  it("leave operators with a device alone", async (t) => {
-    const { connect, client, devices } = await nodeScene(t);
-    const device = createDevice();
-    devices.pair(device, { role: "operator", roles: ["operator"] });
-    const operator = await connect({ device });
-    assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
-    await assert.rejects(operator.call(nodes.event, { event: "x" }), { code: "INVALID_REQUEST" });
-  });
 });
 
 describe("node.rename", limited, () => {
-  it("shows at once, connected or not", async (t) => {
-    const { node, view, client } = await nodeScene(t);
+  it("shows at once, connected or not; invalid names, and ids that are no nodes, are refused", async (t) => {
+    const { node, view, client, devices } = await nodeScene(t);
     const { id, client: own } = await node({ client: { displayName: "claimed" } });
     const renamed = await client.call(nodes.rename, { nodeId: id, displayName: "  Kitchen " });
     assert.deepEqual(renamed, { nodeId: id, displayName: "Kitchen" });
@@ -113,11 +109,7 @@ describe("node.rename", limited, () => {
     await own.close();
     await until(async () => (await view(id))?.connected === false, "the node to go");
     assert.equal((await view(id))?.displayName, "Kitchen");
-  });
 
-  it("refuses invalid names, and ids that are no nodes", async (t) => {
-    const { node, client, devices } = await nodeScene(t);
-    const { id } = await node();
     for (const displayName of [" ", "a\u001bb", "x".repeat(201)]) {
       await assert.rejects(client.call(nodes.rename, { nodeId: id, displayName }), { code: "INVALID_REQUEST" });
     }
@@ -130,13 +122,7 @@ describe("node.rename", limited, () => {
 });
 
 describe("the canvas of a node", limited, () => {
-  it("is refused without a plugin that serves it", async (t) => {
-    const { node } = await nodeScene(t);
-    const one = await node();
-    await assert.rejects(one.client.call(nodes.canvasRefresh, {}), { code: "UNAVAILABLE", message: /no canvas/ });
-  });
-
-  it("gets a new address for each request, and none after the node has disconnected", async (t) => {
+  it("is refused without a plugin that serves it; with one, each request gets a new address, until the node disconnects", async (t) => {
     const issued: string[] = [];
     const withdrawn: string[] = [];
     const canvas = definePlugin({
@@ -156,6 +142,9 @@ describe("the canvas of a node", limited, () => {
           withdraw: (connectionId) => void withdrawn.push(connectionId),
         }),
     });
+    const without = await nodeScene(t);
+    const refused = (await without.node()).client.call(nodes.canvasRefresh, {});
+    await assert.rejects(refused, { code: "UNAVAILABLE", message: /no canvas/ });
     const { node } = await nodeScene(t, { plugins: [canvas] });
     const one = await node();
     const answers = [await one.client.call(nodes.canvasRefresh, {}), await one.client.call(nodes.canvasRefresh, {})];
@@ -168,17 +157,12 @@ describe("the canvas of a node", limited, () => {
 });
 
 describe("the section gateway.nodes", limited, () => {
-  it("refuses a blank command", async (t) => {
+  it("refuses a blank command, and a browser setting without an effect", async (t) => {
     await assert.rejects(nodeScene(t, { nodes: { allowCommands: [""] } }), /allowCommands/);
-  });
-
-  it("refuses a browser setting without an effect", async (t) => {
     await assert.rejects(nodeScene(t, { nodes: { browser: { mode: "auto" } } }), /gateway\.nodes\.browser/);
     // Which node would drive it means nothing then: existing configurations have the key.
-    for (const browser of [{ mode: "off" }, { mode: "off", node: "n1" }]) {
-      const { client } = await nodeScene(t, { nodes: { browser } });
-      assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
-    }
+    const { client } = await nodeScene(t, { nodes: { browser: { mode: "off", node: "n1" } } });
+    assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
   });
 
   it("applies a change at once, for connected nodes", async (t) => {

@@ -157,7 +157,7 @@ describe("node.event", limited, () => {
     await assert.rejects(one.event("exec.denied", { runId: "r3" }), { code: "UNAVAILABLE" });
   });
 
-  it("exec.*: reports of programs that this gateway did not start on that node are ignored", async (t) => {
+  it("exec.*: reports of programs that this gateway did not start on that node are ignored; a program without an id gets one, which identifies its reports", async (t) => {
     const { node, invoke, told } = await open(t);
     const [one, other] = [await node({ client: { platform: "linux" } }), await node({ client: { platform: "linux" } })];
     await invoke(other.id, "system.run", { command: ["ls"], runId: "r1" });
@@ -168,11 +168,6 @@ describe("node.event", limited, () => {
       }
     }
     assert.deepEqual(told, []);
-  });
-
-  it("exec.*: a program without an id gets one, which identifies its reports", async (t) => {
-    const { node, invoke, told } = await open(t);
-    const one = await node({ client: { platform: "linux" } });
     await invoke(one.id, "system.run", { command: ["ls"], sessionKey: "main" });
     const { runId } = JSON.parse(one.asked[0]?.paramsJSON ?? "{}") as { runId?: string };
     await one.event("exec.finished", { runId, exitCode: 1, sessionKey: "elsewhere" });
@@ -180,24 +175,8 @@ describe("node.event", limited, () => {
     assert.deepEqual([sessionKey, origin?.kind, origin?.scopes, more], ["agent:main:main", "node", [], []]);
   });
 
-  it("push.apns.register: the newest valid registration of a node is stored", async (t) => {
-    const { one, storage } = await open(t);
-    const good = { token: "ab".repeat(32), topic: "com.example.app", environment: "sandbox" };
-    for (const change of [{ token: "xyz" }, { token: 7 }, { topic: "a b" }, { environment: "other" }]) {
-      assert.deepEqual(await one.event("push.apns.register", { ...good, ...change }), { ok: true });
-    }
-    assert.deepEqual(await storage.all("SELECT * FROM nodes_push"), []);
-    await one.event("push.apns.register", good);
-    await one.event("push.apns.register", { ...good, environment: "production" });
-    const [row, ...more] = await storage.all("SELECT * FROM nodes_push");
-    assert.equal(more.length, 0);
-    const { updated_at: at, ...rest } = row ?? assert.fail();
-    assert.ok(Number(at) > 0);
-    assert.deepEqual(rest, { node_id: one.id, token: good.token, topic: good.topic, environment: "production" });
-  });
-
-  it("returns ok for unknown and unusable events, and prefers payloadJSON to payload", async (t) => {
-    const { one, runs } = await open(t);
+  it("returns ok for unknown and unusable events, prefers payloadJSON to payload, and stores the newest valid push.apns.register", async (t) => {
+    const { one, runs, storage } = await open(t);
     const send = (params: object) => one.client.request("node.event", params);
     for (const params of [
       { event: "toString" },
@@ -211,6 +190,19 @@ describe("node.event", limited, () => {
     assert.equal(runs.length, 0);
     await send({ event: "agent.request", payload: { message: "no" }, payloadJSON: '{"message":"yes"}' });
     assert.match(runs[0]?.message ?? "", /^yes$/m);
+
+    const good = { token: "ab".repeat(32), topic: "com.example.app", environment: "sandbox" };
+    for (const change of [{ token: "xyz" }, { token: 7 }, { topic: "a b" }, { environment: "other" }]) {
+      assert.deepEqual(await one.event("push.apns.register", { ...good, ...change }), { ok: true });
+    }
+    assert.deepEqual(await storage.all("SELECT * FROM nodes_push"), []);
+    await one.event("push.apns.register", good);
+    await one.event("push.apns.register", { ...good, environment: "production" });
+    const [row, ...more] = await storage.all("SELECT * FROM nodes_push");
+    assert.equal(more.length, 0);
+    const { updated_at: at, ...rest } = row ?? assert.fail();
+    assert.ok(Number(at) > 0);
+    assert.deepEqual(rest, { node_id: one.id, token: good.token, topic: good.topic, environment: "production" });
   });
 
   it("returns ok when no plugin handles the event", async (t) => {

@@ -243,29 +243,34 @@ describe("the tool nodes", limited, () => {
     [{ elevatedLevel: "ask" }, FULL, /elevatedLevel .* is ask\nNext: .* --clear elevatedLevel/],
     [{ elevatedLevel: "off" }, FULL, undefined],
   ];
-  for (const [settings, policy, refused] of rows) {
-    const what = `${JSON.stringify(settings)}, where the node ${policy === LISTED ? "lists it" : policy ? "allows all" : "keeps no policy"}`;
-    it(`${refused ? "does not run" : "runs"} a program in a session with ${what}`, async (t) => {
-      const { use, refusal, node, client } = await scene(t);
-      const asked: unknown[] = [];
-      const commands = [...COMMANDS, ...(policy ? ["system.execApprovals.get"] : [])];
-      const one = await node({ client: { displayName: "Shop" }, commands, answer: machine(policy ?? FULL, asked) });
-      const given = Object.fromEntries(
-        Object.entries(settings).map(([key, value]) => [key, value.replace("<its id>", one.id)]),
-      );
-      await client.call(sessions.patch, { key: "main", ...given });
+  it("runs a program only as the settings of the session and the policy of the node allow", async (t) => {
+    const { use, refusal, node, client } = await scene(t);
+    const asked: unknown[] = [];
+    let policy: object | undefined;
+    const answer = (request: InvokeRequest) => machine(policy ?? FULL, asked)(request);
+    const keeper = await node({ commands: [...COMMANDS, "system.execApprovals.get"], answer });
+    const other = await node({ commands: COMMANDS, answer }); // keeps no policy that could be read
+    for (const [settings, given, refused] of rows) {
+      const what = JSON.stringify(settings);
+      policy = given;
+      const one = given ? keeper : other;
+      const call = { ...run, node: one.id };
+      asked.length = 0;
+      const cleared = Object.fromEntries(rows.flatMap(([keys]) => Object.keys(keys)).map((key) => [key, null]));
+      const set = Object.entries(settings).map(([key, value]) => [key, value.replace("<its id>", one.id)]);
+      await client.call(sessions.patch, { key: "main", ...cleared, ...Object.fromEntries(set) });
       // As whoever may look at the policy, and as whoever may not.
       for (const scopes of [undefined, ["operator.write"]]) {
-        if (refused) assert.match((await refusal(run, scopes)).message, refused);
-        else await use(run, scopes);
+        if (refused) assert.match((await refusal(call, scopes)).message, refused, what);
+        else await use(call, scopes);
       }
-      assert.equal(asked.length, refused ? 0 : 2);
+      assert.equal(asked.length, refused ? 0 : 2, what);
       const params = { command: ["uname"], agentId: "main", sessionKey: "Main" };
-      const direct = client.call(nodes.invoke, { nodeId: one.id, command: "system.run", params, idempotencyKey: "k" });
-      if (refused) await assert.rejects(direct, { code: "FORBIDDEN" });
+      const direct = client.call(nodes.invoke, { nodeId: one.id, command: "system.run", params, idempotencyKey: what });
+      if (refused) await assert.rejects(direct, { code: "FORBIDDEN" }, what);
       else await direct;
-    });
-  }
+    }
+  });
 
   it("asks people if the session requires it, reads its settings before and after, and uses allow-once only once", async (t) => {
     const { use, refusal, node, client } = await scene(t, ["approvals"]);

@@ -40,17 +40,15 @@ describe("what svc nodes run is asked for", () => {
   const refusals: [why: string, options: object, message: RegExp][] = [
     ["a variable without a value", { env: ["SECRET"] }, /^--env takes a name and a value\nNext: /],
     ["a variable that steers programs", { env: ["LD_PRELOAD=/x"] }, /LD_PRELOAD may not be set/],
-    ["no time", { timeout: "0" }, /--timeout takes milliseconds/],
     ["more than an hour", { timeout: "3600001" }, /--timeout takes milliseconds/],
     ["no number", { timeout: "1m" }, /not "1m"\nNext: e.g. --timeout 60000/],
   ];
-  for (const [why, options, message] of refusals) {
-    it(`refuses ${why}`, () =>
-      assert.throws(() => readRunRequest({ args: ["n", "ls"], options: { ...options } }), {
-        code: "INVALID_REQUEST",
-        message,
-      }));
-  }
+  it("is refused with variables and timeouts that cannot be", () => {
+    for (const [why, options, message] of refusals) {
+      const read = () => readRunRequest({ args: ["n", "ls"], options: { ...options } });
+      assert.throws(read, { code: "INVALID_REQUEST", message }, why);
+    }
+  });
 });
 
 describe("Ctrl-C while svc nodes run waits for an approval", () => {

@@ -51,8 +51,9 @@ async function open(t: TestContext, stateDir?: string) {
 }
 
 describe("a node and its device", limited, () => {
-  it("is admitted by node.pair.approve, and offers exactly its approved commands", async (t) => {
-    const { client, node, paired, view } = await open(t);
+  it("is refused by node.pair.reject or admitted by node.pair.approve, and offers exactly its approved commands", async (t) => {
+    const { client, node, requested, paired, view } = await open(t);
+    await client.call(nodes.pairReject, { requestId: await requested() });
     const device = createDevice();
     const first = await paired(device, ["system.notify"]);
     assert.deepEqual((await view(device.id))?.commands, ["system.notify"]);
@@ -70,12 +71,6 @@ describe("a node and its device", limited, () => {
     const { connected, pendingCommands: left, commands: all } = (await view(device.id)) ?? assert.fail();
     assert.deepEqual([connected, left, all], [true, undefined, ["system.notify", "system.run"]]);
     assert.equal((await run()).ok, true);
-  });
-
-  it("is refused by node.pair.reject", async (t) => {
-    const { client, requested } = await open(t);
-    await client.call(nodes.pairReject, { requestId: await requested() });
-    assert.deepEqual((await client.call(devices.list, {})).pending, []);
   });
 
   it("is disconnected during an invocation when its device is removed, and is unknown afterwards", async (t) => {

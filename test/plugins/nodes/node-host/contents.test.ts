@@ -37,17 +37,7 @@ describe("an approved command on a node", { timeout: 120_000 }, () => {
     });
   }
 
-  it("is not run with a file that did not exist when people were asked", async (t) => {
-    const { run, gateway, program } = await scene(t, ASK);
-    const command = ["sh", "-c", "bin/later || true"];
-    const { payload } = await gateway.invoke("system.run.prepare", { command });
-    assert.deepEqual(payload["files"], []);
-    program("later", "touch ran");
-    await gateway.invoke("system.run.prepare", { command });
-    assert.match(refusal(await run({ command, ...ALLOWED, files: [] })), /later" did not exist/);
-  });
-
-  it("is not run when its contents were not shown, or are missing", async (t) => {
+  it("is not run when its files were not shown, were removed, or did not exist when people were asked", async (t) => {
     const { run, gateway, program } = await scene(t, ASK);
     const path = program("tool", "echo one");
     const command = ["sh", path];
@@ -58,14 +48,23 @@ describe("an approved command on a node", { timeout: 120_000 }, () => {
     await gateway.invoke("system.run.prepare", { command });
     rmSync(path);
     assert.match(refusal(await run({ command, ...ALLOWED })), /was removed/);
+
+    const later = ["sh", "-c", "bin/later || true"];
+    const { payload } = await gateway.invoke("system.run.prepare", { command: later });
+    assert.deepEqual(payload["files"], []);
+    program("later", "touch ran");
+    await gateway.invoke("system.run.prepare", { command: later });
+    assert.match(refusal(await run({ command: later, ...ALLOWED, files: [] })), /later" did not exist/);
   });
 
-  it("never adds a program to the allowlist that agents can write", async (t) => {
+  it("never adds a program to the allowlist that agents can write or that runs other programs", async (t) => {
     const { run, gateway, program, stateDir } = await scene(t, ASK);
     program("tool", "echo one");
-    for (const command of [["tool"], ["sh", "bin/tool"]]) {
+    for (const line of ["tool", "sh bin/tool", "sh -c true", "env true", "node -e 1"]) {
+      const command = line.split(" ");
       await gateway.invoke("system.run.prepare", { command });
-      await run({ command, ...ALLOWED, approvalDecision: "allow-always" });
+      const { payload } = await run({ command, ...ALLOWED, approvalDecision: "allow-always" });
+      assert.equal(payload["exitCode"], 0, line);
     }
     assert.deepEqual(JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8")), ASK);
   });

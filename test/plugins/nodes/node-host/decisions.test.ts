@@ -35,11 +35,10 @@ describe("the gateway of a node", () => {
     }
   });
 
-  for (const url of ["gateway", "ftp://x", "ws://", "18789"]) {
-    it(`is never "${url}"`, () => {
-      assert.throws(() => nodeTarget({ url }, false), /is not a valid gateway address\nNext: write it like/);
-    });
-  }
+  it("is never another kind of address", () => {
+    for (const url of ["gateway", "ftp://x", "ws://", "18789"])
+      assert.throws(() => nodeTarget({ url }, false), /is not a valid gateway address\nNext: write it like/, url);
+  });
 });
 
 describe("what a refused connection means", () => {
@@ -60,13 +59,13 @@ describe("what a refused connection means", () => {
     ["another protocol", refusal("INVALID_REQUEST", "protocol mismatch", { expectedProtocol: 4 }), true, "refused"],
     ["a clock that is off", unauthorized("DEVICE_AUTH_SIGNATURE_EXPIRED"), true, "refused"],
   ];
-  for (const [why, error, own, kind] of cases) {
-    it(`${why}: ${kind}`, () => {
+  it("is to wait for the gateway or an approval, to delete a refused token, or to stop with the next step", () => {
+    for (const [why, error, own, kind] of cases) {
       const end = judgeRefusal(error, own);
-      assert.equal(end.kind, kind);
-      if (end.kind === "refused") assert.notEqual(end.next, "");
-    });
-  }
+      assert.equal(end.kind, kind, why);
+      if (end.kind === "refused") assert.notEqual(end.next, "", why);
+    }
+  });
 
   it("waits longer each time, up to half a minute, and never the same for all", () => {
     const waits = [0, 1, 2, 9, 1e6].map((attempt) => waitMs("lost", attempt, 1));

