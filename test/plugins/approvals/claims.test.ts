@@ -172,16 +172,15 @@ describe("any single change", () => {
     nodeId: text.filter(Boolean),
   });
   type Run = typeof runs extends fc.Arbitrary<infer R> ? R : never;
-  const said = (value: string | null) => (value === "" ? null : value);
+  /** An empty text counts as absent; the order of variables does not count. */
+  const normal = (value: object) =>
+    JSON.stringify(value, (key, inner: unknown) =>
+      key === "env" ? Object.entries(inner as object).sort(([a], [b]) => (a < b ? -1 : 1)) : inner,
+    );
+  const absent = <T extends object>(value: T) =>
+    Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inner === "" ? null : (inner ?? null)]));
   const same = ({ plan: { argv, cwd, agentId, sessionKey }, env, nodeId }: Run) =>
-    JSON.stringify([
-      argv,
-      said(cwd),
-      said(agentId),
-      said(sessionKey),
-      Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)),
-      nodeId,
-    ]);
+    normal({ ...absent({ cwd, agentId, sessionKey }), argv, env, nodeId });
   const asked = (run: Run) =>
     askedCommand({
       command: "x",
@@ -200,6 +199,9 @@ describe("any single change", () => {
       return [one, { ...one, plan: { ...one.plan, [key]: two.plan[key] } }];
     });
 
+  const answer = { status: "decided", decision: "allow-once", reason: null, resolvedBy: "Ada", grant: null } as const;
+  const DECIDED = { ...answer, requester, createdAt: 0, expiresAt: 10, resolvedAt: 1, usedAt: null };
+
   it("of a command changes the digest and is refused by its approval, and nothing else is", () => {
     fc.assert(
       fc.property(pairs, ([one, two]) => {
@@ -207,16 +209,7 @@ describe("any single change", () => {
         const record: ApprovalRecord = {
           ...asked(one),
           id: "a",
-          status: "decided",
-          decision: "allow-once",
-          reason: null,
-          requester,
-          createdAt: 0,
-          expiresAt: 10,
-          resolvedAt: 1,
-          resolvedBy: "Ada",
-          usedAt: null,
-          grant: null,
+          ...DECIDED,
         };
         const bound = asked(two);
         const fault = mismatch(
@@ -240,17 +233,7 @@ describe("any single change", () => {
       sessionKey: maybe,
       env: fc.dictionary(text.filter(Boolean), text, { maxKeys: 2 }),
     });
-    const parts = (one: Record<string, unknown>) =>
-      JSON.stringify(
-        Object.entries(one).map(([key, value]) => [
-          key,
-          key === "env"
-            ? Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1))
-            : (value ?? null) === ""
-              ? null
-              : (value ?? null),
-        ]),
-      );
+    const parts = (one: Record<string, unknown>) => normal(absent(one));
     const digest = (one: Record<string, unknown>) => {
       const { commandArgv, ...rest } = one;
       return askedCommand({ ...rest, ...(commandArgv !== undefined && { commandArgv }) } as typeof nodeRequest).digest;

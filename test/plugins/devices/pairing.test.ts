@@ -1,13 +1,9 @@
 /** The gate: which devices are admitted, which ones wait, and what people are shown. Spec: protocol/frames-and-connect.md §10. */
 import assert from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, it } from "node:test";
-import { config } from "@svc/sdk/config";
 import { devices } from "@svc/sdk/devices";
 import { createFakeClock } from "@svc/sdk/testing";
-import { directory } from "../../directory.ts";
 import {
   ADMIN,
   type Attempt,
@@ -144,23 +140,6 @@ describe("pairing", limited, () => {
     assert.equal((await scene.byToken(device, first.auth.deviceToken, { scopes: [READ] })).ok, false);
     assert.equal(reasonOf(await scene.shared(device, { role: "node", scopes: [] })), "role-upgrade");
     assert.equal(reasonOf(await scene.shared(device, { client: { platform: "moon" } })), "metadata-upgrade");
-  });
-
-  it("applies a change of localApproval at once, without reloading the plugin", async (t) => {
-    const stateDir = directory(t);
-    const file = { gateway: { auth: { token: SECRET } }, devices: { localApproval: "ask" } };
-    await writeFile(join(stateDir, "svc.json"), JSON.stringify(file));
-    const scene = await openScene(t, { stateDir, plugins: ["config"], gateway: { config: undefined } });
-    const set = async (localApproval: string) => {
-      const { hash } = await scene.client.call(config.get, {});
-      await scene.client.call(config.patch, { raw: JSON.stringify({ devices: { localApproval } }), baseHash: hash });
-    };
-    assert.equal(reasonOf(await scene.shared(createDevice())), "not-paired");
-    await set("silent");
-    assert.ok((await scene.shared(createDevice())).ok);
-    await set("ask");
-    assert.equal(reasonOf(await scene.shared(createDevice())), "not-paired");
-    assert.equal(scene.gateway.plugins().find(({ id }) => id === "devices")?.generation, 1);
   });
 
   it("a pending request blocks silent approvals of that device [W10.5]", async (t) => {

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin } from "@svc/sdk";
-import { ConfigStore } from "@svc/sdk/config";
 import { createDevice } from "@svc/sdk/device";
 import { health, presenceEvent } from "@svc/sdk/health";
 import { CanvasHost, nodes } from "@svc/sdk/nodes";
@@ -163,29 +162,6 @@ describe("the section gateway.nodes", limited, () => {
     // Which node would drive it means nothing then: existing configurations have the key.
     const { client } = await nodeScene(t, { nodes: { browser: { mode: "off", node: "n1" } } });
     assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
-  });
-
-  it("applies a change at once, for connected nodes", async (t) => {
-    const seen: { store?: ConfigStore } = {};
-    const editor = definePlugin({
-      id: "editor",
-      api: "^1.0.0",
-      requires: { store: ConfigStore },
-      setup: ({ services }) => void (seen.store = services.store),
-    });
-    const configured = await nodeScene(t, { plugins: [editor], gateway: { config: undefined } });
-    const one = await configured.node({ commands: ["camera.snap", "system.notify"] });
-    await assert.rejects(configured.invoke(one.id, "camera.snap"), { code: "INVALID_REQUEST" });
-    const set = async (value: object) => {
-      const store = seen.store ?? assert.fail();
-      return store.edit({ actor: "test", action: "test" }, () => [{ path: ["gateway", "nodes"], value }]);
-    };
-    assert.equal((await set({ allowCommands: ["camera.snap"], denyCommands: ["system.notify"] })).reload, "hot");
-    assert.equal((await configured.invoke(one.id, "camera.snap")).ok, true);
-    await assert.rejects(configured.invoke(one.id, "system.notify"), { code: "INVALID_REQUEST" });
-    assert.deepEqual((await configured.view(one.id))?.commands, ["camera.snap"]);
-    await assert.rejects(set({ browser: { mode: "auto" } }), { code: "INVALID_REQUEST" });
-    assert.equal((await configured.invoke(one.id, "camera.snap")).ok, true, "nothing has changed");
   });
 });
 
