@@ -21,6 +21,7 @@ import { nodeNamed } from "../../../plugins/approvals/cli-policy.ts";
 import { approvalLines, grantLines, policyLines } from "../../../plugins/approvals/cli-text.ts";
 import { watchQuestions } from "../../../plugins/approvals/cli-watch.ts";
 import approvals from "../../../plugins/approvals/plugin.ts";
+import { until as untilSo } from "../webhook-scene.ts";
 import { nodeRequest } from "./scene.ts";
 
 /** Asks as a gate does, and offers a grant for the session. */
@@ -406,21 +407,9 @@ function watch(scene: Scene, json = false) {
   const input = new PassThrough();
   const printed: string[] = [];
   const notes: string[] = [];
-  const looking = new Set<() => void>();
-  const add = (to: string[]) => (value: unknown) => {
-    to.push(typeof value === "string" ? value : JSON.stringify(value));
-    for (const look of looking) look();
-  };
-  const until = (pattern: RegExp) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (!pattern.test([...printed, ...notes].join("\n"))) return;
-        looking.delete(look);
-        resolve();
-      };
-      looking.add(look);
-      look();
-    });
+  const add = (to: string[]) => (value: unknown) =>
+    void to.push(typeof value === "string" ? value : JSON.stringify(value));
+  const until = (pattern: RegExp) => untilSo(() => pattern.test([...printed, ...notes].join("\n")), String(pattern));
   const context = {
     json,
     input: Object.assign(input, { isTTY: true }),

@@ -19,6 +19,7 @@ import { testGateway, type TestGateway } from "@svc/sdk/testing";
 import approvals from "../../../plugins/approvals/plugin.ts";
 import { directory } from "../../directory.ts";
 import { connectRaw } from "../../raw-socket.ts";
+import { until as untilSo } from "../webhook-scene.ts";
 import { claim, nodeRequest, plan, SECRET } from "./scene.ts";
 
 interface Options {
@@ -40,20 +41,9 @@ type Client = TestGateway["client"];
 function heard(client: Client) {
   const requested: { id: string; request: { command: string; digest?: string; session?: string } }[] = [];
   const resolved: { id: string; decision: string; resolvedBy?: string; grant?: ApprovalGrant }[] = [];
-  const waiting = new Set<() => void>();
-  const look = () => waiting.forEach((one) => one());
-  client.on(execApprovalRequested, (payload) => (requested.push(payload), look()));
-  client.on(execApprovalResolved, (payload) => (resolved.push(payload), look()));
-  const until = (holds: () => boolean) =>
-    new Promise<void>((resolve) => {
-      const check = () => {
-        if (!holds()) return;
-        waiting.delete(check);
-        resolve();
-      };
-      waiting.add(check);
-      check();
-    });
+  client.on(execApprovalRequested, (payload) => requested.push(payload));
+  client.on(execApprovalResolved, (payload) => resolved.push(payload));
+  const until = (holds: () => boolean) => untilSo(holds, "the event");
   return { requested, resolved, until };
 }
 

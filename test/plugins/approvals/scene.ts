@@ -1,6 +1,4 @@
 /** Questions on a real storage, with a fake clock. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { ParamsOf } from "@svc/sdk";
@@ -13,6 +11,7 @@ import { askedCommand } from "../../../plugins/approvals/asking.ts";
 import { createClaims } from "../../../plugins/approvals/claims.ts";
 import { ApprovalQueue, type NewQuestion } from "../../../plugins/approvals/approval-queue.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+import { directory } from "../../directory.ts";
 
 /** A canary that must never appear anywhere. */
 export const SECRET = "canary-5f1e77-value";
@@ -56,12 +55,9 @@ export async function openDesk(
   t: TestContext,
   { before }: { readonly before?: (storage: Storage) => Promise<void> } = {},
 ) {
-  const directory = await mkdtemp(join(tmpdir(), "svc-approvals-"));
-  const { storage: real, close } = await openStorage({ file: join(directory, "svc.db") });
-  t.after(async () => {
-    await close();
-    await rm(directory, { recursive: true, force: true });
-  });
+  const place = directory(t, "svc-approvals-");
+  const { storage: real, close } = await openStorage({ file: join(place, "svc.db") });
+  t.after(close);
   const broken: { transactions?: () => Promise<never> } = {};
   const storage: Storage = { ...real, transaction: (all) => broken.transactions?.() ?? real.transaction(all) };
   const clock = createFakeClock();
@@ -91,5 +87,19 @@ export async function openDesk(
     return taken;
   };
   const claims = createClaims(store, clock);
-  return { directory, storage, broken, clock, state, announced, decisions, logged, store, queue, newDesk, ask, claims };
+  return {
+    directory: place,
+    storage,
+    broken,
+    clock,
+    state,
+    announced,
+    decisions,
+    logged,
+    store,
+    queue,
+    newDesk,
+    ask,
+    claims,
+  };
 }

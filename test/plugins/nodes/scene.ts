@@ -1,8 +1,5 @@
 /** A gateway with nodes: devices that a test pairs in memory, and fake nodes that answer what they are asked. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { definePlugin, type Live, live, notFound, type ParamsOf, type PayloadOf, type Plugin } from "@svc/sdk";
 import type { ClientOptions, GatewayClient } from "@svc/sdk/client";
@@ -14,6 +11,7 @@ import { PluginControl } from "@svc/sdk/plugins";
 import { Storage } from "@svc/sdk/storage";
 import { testGateway } from "@svc/sdk/testing";
 import nodesPlugin from "../../../plugins/nodes/plugin.ts";
+import { directory } from "../../directory.ts";
 
 export type InvokeRequest = PayloadOf<typeof nodeInvokeRequest>;
 export type InvokeResult = Omit<ParamsOf<typeof nodes.invokeResult>, "id" | "nodeId">;
@@ -120,8 +118,7 @@ export async function nodeScene(
   state: { readonly devices?: FakeDevices; readonly stateDir?: string } = {},
 ) {
   const devices = state.devices ?? new FakeDevices();
-  const stateDir = state.stateDir ?? (await mkdtemp(join(tmpdir(), "svc-nodes-")));
-  if (state.stateDir === undefined) t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = state.stateDir ?? directory(t, "svc-nodes-");
   const seen: { nodes?: Live<Nodes>; storage?: Storage; control?: PluginControl } = {};
   const reader = definePlugin({
     id: "reader",

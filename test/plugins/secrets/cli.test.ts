@@ -38,15 +38,15 @@ describe("svc secrets list", () => {
 });
 
 describe("svc secrets reload", () => {
-  const rows: [warningCount: number, last: RegExp][] = [
-    [0, /were reloaded/u],
-    [1, /^1 reference is not read by any running plugin/u],
-    [2, /^2 references are not read/u],
-  ];
-  for (const [warningCount, last] of rows) {
-    it(`reports ${warningCount} references that no plugin reads`, async () =>
-      assert.match(String((await run("reload", { ok: true, warningCount })).printed.at(-1)), last));
-  }
+  it("reports how many references no plugin reads", async () => {
+    const rows: [warningCount: number, last: RegExp][] = [
+      [0, /were reloaded/u],
+      [1, /^1 reference is not read by any running plugin/u],
+      [2, /^2 references are not read/u],
+    ];
+    for (const [warningCount, last] of rows)
+      assert.match(String((await run("reload", { ok: true, warningCount })).printed.at(-1)), last);
+  });
 
   it("passes a refusal on", async () =>
     assert.match((await run("reload", new Error("nothing was reloaded"))).message, /nothing was/u));

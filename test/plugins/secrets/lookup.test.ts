@@ -81,13 +81,13 @@ describe("the provider of a reference", () => {
       /^failed: secrets\.providers\.f\.path: must be an absolute path/u,
     ],
   ];
-  for (const [why, ref, section, expected] of rows) {
-    it(why, async () => {
+  it("is the named or default one, has the source of the reference, and needs an entry unless the source has no required settings", async () => {
+    for (const [why, ref, section, expected] of rows) {
       const [outcome = ""] = await setup(section, sources).look(ref);
-      if (typeof expected === "string") assert.equal(outcome, expected);
-      else assert.match(outcome, expected);
-    });
-  }
+      if (typeof expected === "string") assert.equal(outcome, expected, why);
+      else assert.match(outcome, expected, why);
+    }
+  });
 
   it("gets the settings of its entry, without the source", async () => {
     const seen: unknown[] = [];
@@ -108,16 +108,6 @@ describe("the size of a call", () => {
   const refs = (count: number, provider = "a") =>
     Array.from({ length: count }, (_, index) => ({ source: "vault", provider, id: `id${index}` }));
 
-  it("has each reference once, all of a provider together", async () => {
-    const asked: (readonly string[])[] = [];
-    const vault = simpleSource({
-      resolve: (_provider, ids) => (asked.push(ids), Promise.resolve(new Map(ids.map((id) => [id, "v"])))),
-    });
-    const { look } = setup({ providers: { a: { source: "vault" } } }, { vault });
-    assert.deepEqual(await look(...refs(3), ...refs(2)), ["v", "v", "v", "v", "v"]);
-    assert.deepEqual(asked, [["id0", "id1", "id2"]]);
-  });
-
   it("stays within the limits of references and bytes", () => {
     const { config } = setup({}, {});
     const all = refs(5).map((ref) => named(ref, config));
@@ -130,7 +120,7 @@ describe("the size of a call", () => {
     assert.deepEqual(byProvider([]), []);
   });
 
-  it("calls batches of a provider one after the other, and refuses an id that fits in none", async () => {
+  it("has each reference once; batches of a provider are called one after the other, and an id that fits in none is refused", async () => {
     let running = 0;
     const asked: number[] = [];
     const vault = simpleSource({
@@ -142,9 +132,9 @@ describe("the size of a call", () => {
     });
     const resolution = { maxRefsPerProvider: 2, maxBatchBytes: 20 };
     const { look } = setup({ providers: { a: { source: "vault" } }, resolution }, { vault });
-    const outcomes = await look(...refs(3), { source: "vault", provider: "a", id: "x".repeat(30) });
-    assert.deepEqual(outcomes.slice(0, 3), ["v", "v", "v"]);
-    assert.match(outcomes[3] ?? "", /longer than secrets\.resolution\.maxBatchBytes allows/u);
+    const outcomes = await look(...refs(3), ...refs(2), { source: "vault", provider: "a", id: "x".repeat(30) });
+    assert.deepEqual(outcomes.slice(0, 5), ["v", "v", "v", "v", "v"]);
+    assert.match(outcomes[5] ?? "", /longer than secrets\.resolution\.maxBatchBytes allows/u);
     assert.deepEqual(asked, [2, 1]);
   });
 
@@ -191,15 +181,15 @@ describe("a source that", () => {
     ["throws in checkId", { checkId: throwing("canary") }, /^failed: the source "vault" failed in checkId/u],
     ["refuses the id", { checkId: () => "no such thing" }, /^failed: no such thing$/u],
   ];
-  for (const [why, change, words] of rows) {
-    it(`${why}: only its references fail`, async () => {
-      const providers = { default: { source: "vault" }, env: { source: "env" } };
+  it("refuses, throws or answers something odd: only its references fail", async () => {
+    const providers = { default: { source: "vault" }, env: { source: "env" } };
+    for (const [why, change, words] of rows) {
       const { look } = setup({ providers }, { vault: simpleSource(change), env: createEnvSource({ A: "a" }) });
       const [broken = "", fine] = await look(ref(), { provider: "env", source: "env", id: "A" });
-      assert.match(broken, words);
-      assert.equal(fine, "a");
-    });
-  }
+      assert.match(broken, words, why);
+      assert.equal(fine, "a", why);
+    }
+  });
 
   it("never answers: is aborted", async () => {
     const stopped: boolean[] = [];

@@ -57,22 +57,14 @@ for (const [id, rows] of Object.entries(KEYS) as [keyof typeof NEEDED, Rows][]) 
   const source: SecretSource = sources[id];
   const check = (settings: object) => source.check({ name: "vault", settings: { ...NEEDED[id], ...settings } });
 
-  describe(`settings of the source ${id}`, () => {
-    it("are valid with the required keys only", () => assert.equal(check({}), undefined));
-
-    it("are refused with an unknown key", () => {
-      assert.equal(check({ extra: 1 }), "secrets.providers.vault: unexpected property 'extra'");
-    });
-
+  it(`settings of the source ${id} are checked key by key, and a refusal names the key`, () => {
+    assert.equal(check({}), undefined, "the required keys only");
+    assert.equal(check({ extra: 1 }), "secrets.providers.vault: unexpected property 'extra'");
     for (const [key, { good, wrong }] of Object.entries(rows)) {
-      for (const value of good)
-        it(`accept ${key} ${short(value)}`, () => assert.equal(check({ [key]: value }), undefined));
+      for (const value of good) assert.equal(check({ [key]: value }), undefined, `${key} ${short(value)}`);
       for (const value of wrong) {
-        it(`refuse ${key} ${short(value)}, naming it`, () => {
-          const why = check({ [key]: value }) ?? assert.fail("it was taken");
-          assert.ok(why.startsWith("secrets.providers.vault"), why);
-          assert.ok(why.includes(key), why);
-        });
+        const why = check({ [key]: value }) ?? assert.fail(`${key} ${short(value)} was accepted`);
+        assert.ok(why.startsWith("secrets.providers.vault") && why.includes(key), why);
       }
     }
   });
@@ -89,11 +81,10 @@ describe("the section secrets", () => {
     [{ source: "env", allowlist: ["a"] }, 'allowlist[0] must match pattern "^[A-Z][A-Z0-9_]{0,127}$"'],
     [{ source: "exec", command: "/a", trustedDirs: ["/a", "b"] }, "trustedDirs[1] must be an absolute path"],
   ];
-  for (const [entry, message] of entries) {
-    it(`refuses an entry: ${message}`, () => {
+  it("refuses entries of its own sources with the reason", () => {
+    for (const [entry, message] of entries)
       assert.deepEqual(problem({ providers: { a: entry } }), { path: "/providers/a", message });
-    });
-  }
+  });
 
   it("does not check entries of other sources", () => {
     for (const source of ["other", "constructor", "__proto__"])
@@ -116,8 +107,6 @@ describe("the section secrets", () => {
     ["the greatest", { resolution: MOST }],
     ["other defaults", { defaults: { env: "a", file: "b-1", exec: "c_2" } }],
   ];
-  for (const [why, section] of good) it(`accepts ${why}`, () => assert.equal(problem(section), undefined));
-
   const wrong: [why: string, section: unknown, path: string][] = [
     ["a capital in a name", { providers: { A: { source: "env" } } }, "/providers/A"],
     ["an empty name", { providers: { "": { source: "env" } } }, "/providers/"],
@@ -127,12 +116,11 @@ describe("the section secrets", () => {
     ["a default with a capital", { defaults: { file: "A" } }, "/defaults/file"],
     ["a default of another source", { defaults: { other: "a" } }, "/defaults"],
   ];
-  for (const [why, section, path] of wrong) it(`refuses ${why}`, () => assert.equal(problem(section)?.path, path));
-
-  for (const [key, most] of Object.entries(MOST)) {
-    for (const value of [0, most + 1]) {
-      it(`refuses resolution.${key}: ${value}`, () =>
-        assert.equal(problem({ resolution: { [key]: value } })?.path, `/resolution/${key}`));
-    }
-  }
+  it("accepts sections within its limits, and refuses others by the path", () => {
+    for (const [why, section] of good) assert.equal(problem(section), undefined, why);
+    for (const [why, section, path] of wrong) assert.equal(problem(section)?.path, path, why);
+    for (const [key, most] of Object.entries(MOST))
+      for (const value of [0, most + 1])
+        assert.equal(problem({ resolution: { [key]: value } })?.path, `/resolution/${key}`, `${key}: ${value}`);
+  });
 });

@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { type WebSocket, WebSocketServer } from "ws";
+import { until } from "../../webhook-scene.ts";
 
 export interface FakeRequest {
   readonly id: string;
@@ -36,18 +37,6 @@ export async function fakeGateway(
   const events: { readonly event: string; readonly payload: Record<string, unknown> }[] = [];
   const answers: FakeAnswer[] = [];
   const accepted: WebSocket[] = [];
-  const looking = new Set<() => void>();
-  const until = (holds: () => boolean) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (!holds()) return;
-        looking.delete(look);
-        resolve();
-      };
-      looking.add(look);
-      look();
-    });
-
   server.on("connection", (socket) => {
     send(socket, { type: "event", event: "connect.challenge", payload: { nonce: "n", ts: 1 } });
     socket.on("message", (data: Buffer) => {
@@ -71,7 +60,6 @@ export async function fakeGateway(
           events.push({ event: String(params["event"]), payload });
         }
       }
-      for (const look of looking) look();
     });
   });
   await new Promise((resolve) => server.once("listening", resolve));
@@ -94,7 +82,7 @@ export async function fakeGateway(
     return id;
   };
   const answer = async (id: string) => {
-    await until(() => answers.some((one) => one.id === id));
+    await until(() => answers.some((one) => one.id === id), `the answer to ${id}`);
     return answers.find((one) => one.id === id) ?? fail();
   };
   return {
@@ -107,9 +95,9 @@ export async function fakeGateway(
     /** Id of the node that came last. */
     nodeId: newestNode,
     /** Resolves when a node has reported this. */
-    reported: (event: string) => until(() => events.some((one) => one.event === event)),
+    reported: (event: string) => until(() => events.some((one) => one.event === event), event),
     /** Resolves when that many connections were accepted. */
-    connected: (count = 1) => until(() => accepted.length >= count),
+    connected: (count = 1) => until(() => accepted.length >= count, `${count} connections`),
     /** Resolves when there is an answer with this id. */
     answer,
     /** Sends `node.invoke.request` to the newest connection. @returns its id */

@@ -1,11 +1,13 @@
 /** A node program in the process of the test, with a state directory that vanishes. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { runNodeProgram } from "../../../../plugins/nodes/node-host/node-program.ts";
 import type { NodeState } from "../../../../plugins/nodes/node-host/node-states.ts";
 import type { SharedSecret } from "../../../../plugins/nodes/node-host/target.ts";
+import { directory } from "../../../directory.ts";
+import { until } from "../../webhook-scene.ts";
 
 export interface NodeOptions {
   readonly secret?: SharedSecret;
@@ -16,8 +18,7 @@ export interface NodeOptions {
 
 /** A state directory for nodes. @param policy of its policy file; default: there is none */
 export function nodeState(t: TestContext, policy?: object): string {
-  const stateDir = mkdtempSync(join(tmpdir(), "svc-node-"));
-  t.after(() => rmSync(stateDir, { recursive: true, force: true }));
+  const stateDir = directory(t, "svc-node-");
   if (policy) writeFileSync(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
   return stateDir;
 }
@@ -26,7 +27,6 @@ export function startNode(t: TestContext, url: string, options: NodeOptions = {}
   const { secret = { token: "shared-secret" }, policy, env } = options;
   const stateDir = options.stateDir ?? nodeState(t, policy);
   const states: NodeState[] = [];
-  const looking = new Set<() => void>();
   const ending = new AbortController();
   const ended = runNodeProgram({
     target: { url, secret: Object.keys(secret).length === 0 ? undefined : secret },
@@ -36,10 +36,7 @@ export function startNode(t: TestContext, url: string, options: NodeOptions = {}
     cwd: stateDir,
     random: () => 0,
     ...(env ? { env } : {}),
-    report(state) {
-      states.push(state);
-      for (const look of looking) look();
-    },
+    report: (state) => void states.push(state),
   });
   const stop = () => {
     ending.abort();
@@ -53,16 +50,10 @@ export function startNode(t: TestContext, url: string, options: NodeOptions = {}
     ended,
     stop,
     /** Resolves with the first state, seen or still to come, that fits. */
-    until: <S extends NodeState["state"]>(wanted: S, fits: (told: NodeState) => boolean = () => true) =>
-      new Promise<NodeState & { state: S }>((resolve) => {
-        const look = () => {
-          const found = states.find((one): one is NodeState & { state: S } => one.state === wanted && fits(one));
-          if (!found) return;
-          looking.delete(look);
-          resolve(found);
-        };
-        looking.add(look);
-        look();
-      }),
+    async until<S extends NodeState["state"]>(wanted: S, fits: (told: NodeState) => boolean = () => true) {
+      const find = () => states.find((one): one is NodeState & { state: S } => one.state === wanted && fits(one));
+      await until(() => find() !== undefined, `the state ${wanted}`);
+      return find() ?? assert.fail();
+    },
   };
 }
