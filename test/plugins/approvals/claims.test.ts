@@ -177,7 +177,7 @@ describe("any single change", () => {
     JSON.stringify(value, (key, inner: unknown) =>
       key === "env" ? Object.entries(inner as object).sort(([a], [b]) => (a < b ? -1 : 1)) : inner,
     );
-  const absent = <T extends object>(value: T) =>
+  const absent = (value: object) =>
     Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inner === "" ? null : (inner ?? null)]));
   const same = ({ plan: { argv, cwd, agentId, sessionKey }, env, nodeId }: Run) =>
     normal({ ...absent({ cwd, agentId, sessionKey }), argv, env, nodeId });

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
-import { defineContract, definePlugin, type GatewayError, type Plugin, Type } from "@svc/sdk";
+import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
 import {
   type ApprovalGrantRow,
   type ApprovalRow,

@@ -121,20 +121,6 @@ describe("exec.approval", () => {
     assert.deepEqual([ears.requested.length, ears.resolved.length], [2, 1]);
   });
 
-  it("returns null at once when no approver is connected", async (t) => {
-    const { client } = await start(t, { approvals: { approvers: [] } });
-    const ears = heard(client);
-    const accepted: unknown[] = [];
-    const { id, decision } = await client.call(
-      execApproval.request,
-      { ...nodeRequest, twoPhase: true },
-      { expectFinal: true, onAccepted: (payload) => accepted.push(payload) },
-    );
-    assert.deepEqual([decision, accepted.length, ears.requested.length], [null, 1, 0]);
-    const [row] = (await client.call(execApproval.list, {})).approvals;
-    assert.deepEqual([row?.id, row?.status, row?.reason], [id, "expired", "nobody to ask"]);
-  });
-
   const request = (changes: object) => ["request", { ...nodeRequest, ...changes }] as const;
   const refused: [what: string, call: readonly [method: string, params: object], message: RegExp, code?: string][] = [
     ["a blank id to wait for", ["waitDecision", { id: " " }], /id is missing/],
@@ -272,6 +258,8 @@ describe("a list of approvers", () => {
     assert.equal(earsOfAda.resolved.length, 1);
     await phone.close();
     assert.equal((await client.call(execApproval.request, nodeRequest)).decision, null, "nobody on the list is here");
+    const { approvals: rows } = await client.call(execApproval.list, {});
+    assert.ok(rows.some(({ status, reason }) => status === "expired" && reason === "nobody to ask"));
   });
 });
 
@@ -378,57 +366,32 @@ describe("a restart", () => {
   });
 });
 
-describe("policy files", () => {
-  it("of the gateway are read and replaced by admins, by hash", async (t) => {
-    const { client, stateDir } = await start(t);
-    const got = await client.call(execApprovals.get, {});
-    assert.deepEqual(got.file, {
-      version: 1,
-      defaults: {},
-      agents: {},
-      socket: { path: join(stateDir, "exec-approvals.sock") },
-    });
-    const file = { version: 1 as const, defaults: { security: "allowlist" } };
-    const set = await client.call(execApprovals.set, { file, baseHash: got.hash });
-    assert.deepEqual(await client.call(execApprovals.get, {}), set);
-    for (const baseHash of [undefined, got.hash]) {
-      await assert.rejects(client.call(execApprovals.set, { file, ...(baseHash !== undefined && { baseHash }) }), {
-        code: "INVALID_REQUEST",
-        message: /exec\.approvals\.get/,
+it("policy files of nodes come from the node", async (t) => {
+  const asks: unknown[] = [];
+  const answers: NodeAnswer[] = [
+    { payload: { path: "/p" }, payloadJSON: null },
+    { payload: { hash: "h" }, payloadJSON: '{"hash":"h"}' },
+    { payload: { hash: "h" }, payloadJSON: null },
+  ];
+  const nodes = definePlugin({
+    id: "fake-nodes",
+    api: "^1.0.0",
+    provides: [Nodes],
+    setup(gateway) {
+      gateway.provide(Nodes, {
+        list: async () => [],
+        invoke: () => assert.fail("not asked for"),
+        async policyFile(...args) {
+          asks.push(args);
+          return answers.shift() ?? assert.fail();
+        },
       });
-    }
-    const raw = await readFile(join(stateDir, "exec-approvals.json"), "utf8");
-    const { socket } = JSON.parse(raw) as { socket: { token: string } };
-    assert.ok(socket.token && !JSON.stringify([got, set]).includes(socket.token));
+    },
   });
-
-  it("of nodes come from the node", async (t) => {
-    const asks: unknown[] = [];
-    const answers: NodeAnswer[] = [
-      { payload: { path: "/p" }, payloadJSON: null },
-      { payload: { hash: "h" }, payloadJSON: '{"hash":"h"}' },
-      { payload: { hash: "h" }, payloadJSON: null },
-    ];
-    const nodes = definePlugin({
-      id: "fake-nodes",
-      api: "^1.0.0",
-      provides: [Nodes],
-      setup(gateway) {
-        gateway.provide(Nodes, {
-          list: async () => [],
-          invoke: () => assert.fail("not asked for"),
-          async policyFile(...args) {
-            asks.push(args);
-            return answers.shift() ?? assert.fail();
-          },
-        });
-      },
-    });
-    const { client } = await start(t, { plugins: [nodes] });
-    assert.deepEqual(await client.call(execApprovals.nodeGet, { nodeId: "n" }), { path: "/p" });
-    const change = { file: { version: 1 as const }, baseHash: "b" };
-    assert.deepEqual(await client.call(execApprovals.nodeSet, { nodeId: "n", ...change }), { hash: "h" });
-    assert.equal(await client.call(execApprovals.nodeSet, { nodeId: "n", ...change }), undefined);
-    assert.deepEqual(asks, [["n"], ["n", change], ["n", change]]);
-  });
+  const { client } = await start(t, { plugins: [nodes] });
+  assert.deepEqual(await client.call(execApprovals.nodeGet, { nodeId: "n" }), { path: "/p" });
+  const change = { file: { version: 1 as const }, baseHash: "b" };
+  assert.deepEqual(await client.call(execApprovals.nodeSet, { nodeId: "n", ...change }), { hash: "h" });
+  assert.equal(await client.call(execApprovals.nodeSet, { nodeId: "n", ...change }), undefined);
+  assert.deepEqual(asks, [["n"], ["n", change], ["n", change]]);
 });

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin } from "@svc/sdk";
 import { createDevice } from "@svc/sdk/device";
-import { health, presenceEvent } from "@svc/sdk/health";
 import { CanvasHost, nodes } from "@svc/sdk/nodes";
 import { until } from "../webhook-scene.ts";
 import { nodeScene } from "./scene.ts";
@@ -163,19 +162,4 @@ describe("the section gateway.nodes", limited, () => {
     const { client } = await nodeScene(t, { nodes: { browser: { mode: "off", node: "n1" } } });
     assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
   });
-});
-
-it("a node is in the presence list while it is connected", limited, async (t) => {
-  const { node, client } = await nodeScene(t, { plugins: ["health"] });
-  const gone = new Promise<void>((resolve) => {
-    client.on(presenceEvent, ({ presence }) => {
-      if (presence.some(({ deviceId, reason }) => deviceId === one.id && reason === "disconnect")) resolve();
-    });
-  });
-  const one = await node({ client: { displayName: "Kitchen" } });
-  const find = async () => (await client.call(health.presence, {})).find(({ deviceId }) => deviceId === one.id);
-  await until(async () => (await find())?.reason === "connect", "the node");
-  assert.deepEqual((await find())?.roles, ["node"]);
-  await one.client.close();
-  await gone;
 });

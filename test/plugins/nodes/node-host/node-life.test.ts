@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readDevice, readDeviceToken } from "@svc/sdk/device";
 import { fakeGateway, type Welcome } from "./fake-gateway.ts";
-import { nodeState, startNode } from "./node.ts";
+import { startNode } from "./node.ts";
 
 const auth = (deviceToken: string) => ({ auth: { deviceToken, role: "node", scopes: [] } });
 const refused = (code: string, message: string, details: object): Welcome => ({ error: { code, message, details } });
