@@ -8,7 +8,7 @@ import { ask, shared, start, withProof } from "./scene.ts";
 const limited = { timeout: 120_000 };
 
 describe("seq", limited, () => {
-  it("starts at 1, counts the events that everyone gets, and is the same for all [W12.1 W12.3]", async (t) => {
+  it("starts at 1, counts the events that everyone gets, and is the same for all [W12.1 W12.3 W12.4]", async (t) => {
     const { join } = await start(t);
     const [one, two] = [await join({ scopes: ["operator.admin"] }), await join({ scopes: [] })];
     for (let turn = 0; turn < 3; turn++) await ask(one, "wire.tell");
@@ -92,13 +92,15 @@ describe("stopping", limited, () => {
 describe("closes", limited, () => {
   const scene = shared();
 
-  it("the flood guard closes with 1008 repeated unauthorized calls [W13.5]", async () => {
+  it("the flood guard closes with 1008 repeated unauthorized calls [W13.5 H8.6]", async () => {
     const socket = await scene().open();
     const claim = { role: "node", scopes: [], auth: { deviceToken: "issued" } };
     socket.send(connectFrame(undefined, withProof(socket, claim)));
     await socket.next(({ id, ok }) => id === "c1" && ok === true);
-    for (let turn = 0; turn < 11; turn++)
+    for (let turn = 0; turn < 11; turn++) {
+      assert.equal(socket.ws.readyState, socket.ws.OPEN);
       assert.equal((await ask(socket, "wire.echo")).error?.message, "unauthorized role: node");
+    }
     assert.deepEqual(await socket.closed, { code: 1008, reason: "repeated unauthorized calls" });
   });
 

@@ -94,7 +94,7 @@ describe("where the credential comes from", limited, () => {
 });
 
 describe("locked out over WebSocket", limited, () => {
-  it("AUTH_RATE_LIMITED, starting with unauthorized and without a retry time, also for the right token [W7.33 W7.38]", async (t) => {
+  it("AUTH_RATE_LIMITED, starting with unauthorized and without a retry time, also for the right token [W7.33 W7.38 W7.44]", async (t) => {
     const { attempt } = await start(t, { gateway: { auth: { rateLimit: { maxAttempts: 2, exemptLoopback: false } } } });
     for (let turn = 0; turn < 2; turn++)
       assert.equal((await attempt({ auth: { token: "wrong" } })).told, "AUTH_TOKEN_MISMATCH");

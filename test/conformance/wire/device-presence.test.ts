@@ -22,9 +22,9 @@ describe("without a device [W7.41 W7.42 H8.2]", limited, () => {
   check(shared({ gateway: { ...exempt, controlUi } }), [
     ["control UI, right token: needs one [W9.3]", panel, page, NEEDED],
     ["control UI, wrong token: the missing device is reported first", { ...panel, auth: { token: "x" } }, page, NEEDED],
-    ["operator with the secret, from elsewhere: admitted [W9.4]", {}, remote, "ok"],
+    ["operator with the secret, from elsewhere: admitted [W9.4 W7.21]", {}, remote, "ok"],
     ["operator with a wrong secret: unauthorized [W9.5]", { auth: { token: "x" } }, remote, "AUTH_TOKEN_MISMATCH"],
-    ["operator with no credential: not paired [W9.6]", { auth: {} }, remote, "DEVICE_IDENTITY_REQUIRED"],
+    ["operator with no credential: not paired [W9.6 H8.3]", { auth: {} }, remote, "DEVICE_IDENTITY_REQUIRED"],
     ["node with the secret: not paired [W9.6]", { role: "node" }, remote, "DEVICE_IDENTITY_REQUIRED"],
   ]);
 });

@@ -1,12 +1,12 @@
 /** A gateway with one method of each kind, and clients that send exactly what a protocol row describes. */
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
-import { after, before, type TestContext } from "node:test";
+import type { TestContext } from "node:test";
 import { type Audience, defineContract, defineEvent, definePlugin, type Plugin, Type } from "@svc/sdk";
 import type { ConnectParams } from "@svc/sdk/protocol";
 import type { HostedGateway } from "@svc/sdk/testing";
 import { connectFrame, openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
-import { startHost } from "../../host/net/host-scene.ts";
+import { sharedScene, startHost } from "../../host/net/host-scene.ts";
 
 const Any = Type.Unknown();
 const Loose = Type.Object({});
@@ -125,21 +125,8 @@ export async function start(t: TestContext, config: object = {}, options: object
 }
 
 /** One gateway for all tests of the `describe` this is called in. */
-export function shared(config: object = {}, options: object = {}): () => Scene {
-  let running: Scene | undefined;
-  const cleanUps: (() => unknown)[] = [];
-  before(async () => {
-    const context = { after: (cleanUp: () => unknown) => void cleanUps.push(cleanUp) };
-    running = await start(context as unknown as TestContext, config, options); // only what a start uses
-  });
-  after(async () => {
-    for (const cleanUp of cleanUps.toReversed()) await cleanUp();
-  });
-  return () => {
-    if (!running) throw new Error("the gateway is not running yet");
-    return running;
-  };
-}
+export const shared = (config: object = {}, options: object = {}): (() => Scene) =>
+  sharedScene((t) => start(t, config, options));
 
 /** Waits for the response to the `connect`, or for a close without one. */
 export async function outcomeOf(socket: RawSocket): Promise<Outcome> {

@@ -1,5 +1,4 @@
 /** A `connect` for the handshake, without a socket: a valid one, and the changes of a case. */
-import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { type ConnectParams, devicePayloads } from "@svc/sdk/protocol";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -7,7 +6,7 @@ import { Access } from "../../../host/auth/access.ts";
 import { resolvePeer } from "../../../host/auth/client-address.ts";
 import type { AuthSettings } from "../../../host/auth/settings.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
-import { handshake, type HandshakeContext, HandshakeRefusal } from "../../../host/net/ws/handshake.ts";
+import type { HandshakeContext } from "../../../host/net/ws/handshake.ts";
 import { connectFrame } from "../../raw-socket.ts";
 
 export interface Socket {
@@ -41,18 +40,9 @@ export function context(changes: Changes = {}): HandshakeContext {
   };
 }
 
-export const password: AuthSettings = { mode: "password", password: "right" };
 export const none: AuthSettings = { mode: "none" };
 export const connect = (params: object = {}, frame: object = {}) =>
   JSON.stringify(connectFrame("right", params, frame));
-export const refusal = async (text: string, changes: Changes = {}): Promise<HandshakeRefusal> => {
-  const error = await handshake(text, context(changes)).then(
-    () => assert.fail("it was accepted"),
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof HandshakeRefusal);
-  return error;
-};
 
 export function device(params: object = {}, changes: Record<string, unknown> = {}) {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");

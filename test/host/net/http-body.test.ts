@@ -1,12 +1,26 @@
 /** Request bodies. Spec: http/auth.md §4; spec/README.md (413 is really sent). */
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type IncomingMessage, request as httpRequest } from "node:http";
 import { describe, it } from "node:test";
-import { definePlugin, Type } from "@svc/sdk";
+import { definePlugin, type TSchema, Type } from "@svc/sdk";
 import { parseBody } from "../../../host/net/http/body.ts";
 import { exchange } from "./http-exchange.ts";
 import { errorOf, LIMIT, serve, webPlugin } from "./web-scene.ts";
+
+/** A plugin whose route returns what it received. */
+const plain = (id: string, more: { body?: TSchema } = {}) =>
+  definePlugin({
+    id,
+    api: "^1.0.0",
+    setup: (gateway) =>
+      gateway.route({
+        method: "POST",
+        path: `/plugins/${id}/in`,
+        auth: "plugin",
+        summary: "in",
+        ...more,
+        handler: ({ body, rawBody }) => ({ body: { body, bytes: rawBody.length } }),
+      }),
+  });
 
 describe("the body of a request", () => {
   it("holds no more values than a message of a WebSocket, and may hold a long text", async () => {
@@ -32,41 +46,25 @@ describe("the body of a request", () => {
 
   const refused: [why: string, body: string, message: RegExp][] = [
     ["a wrong type", '{"name": 1}', /^invalid body: at \/name: must be string$/],
-    ["a wrong type further down", '{"name": "x", "tags": ["a", 2]}', /at \/tags\/1: must be string/],
     ["an extra key", '{"name": "x", "nam": 1}', /at root: unexpected property 'nam'/],
-    ["a missing key", "{}", /at root: .*name/],
-    ["no body, which counts as {}", "", /at root: .*name/],
-    ["a list", "[]", /at root: must be object/],
-    ["null", "null", /at root: must be object/],
-    ["invalid JSON", "{name: 1}", /^the request body is not JSON$/],
-    ["half of it", '{"name":', /^the request body is not JSON$/],
     ["a prototype", '{"name": "x", "__proto__": {}}', /unexpected property '__proto__'/],
+    ["no body, which counts as {}", "", /at root: .*name/],
+    ["null", "null", /at root: must be object/],
+    ["invalid JSON", '{"name":', /^the request body is not JSON$/],
   ];
-  for (const [why, body, message] of refused) {
-    it(`is refused with 400 and the path of the error: ${why}`, async (t) => {
-      const { post, asked } = await serve(t);
+  it("is refused with 400 and the path of the error", async (t) => {
+    const { post, asked } = await serve(t);
+    for (const [why, body, message] of refused) {
       const response = await post("/plugins/web/typed", body);
       const { message: text, type } = await errorOf(response);
-      assert.deepEqual([response.status, type, asked.length], [400, "invalid_request_error", 0]);
+      assert.deepEqual([response.status, type, asked.length], [400, "invalid_request_error", 0], why);
       assert.match(text, message);
-    });
-  }
+    }
+  });
 
   it("that is empty is {} for a route that accepts {}", async (t) => {
-    const plugin = definePlugin({
-      id: "loose",
-      api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.route({
-          method: "POST",
-          path: "/plugins/loose/in",
-          auth: "plugin",
-          summary: "in",
-          body: Type.Object({ a: Type.Optional(Type.String()) }),
-          handler: ({ body, rawBody }) => ({ body: { body, bytes: rawBody.length } }),
-        }),
-    });
-    const { post } = await serve(t, webPlugin(), { more: [plugin] });
+    const body = Type.Object({ a: Type.Optional(Type.String()) });
+    const { post } = await serve(t, webPlugin(), { more: [plain("loose", { body })] });
     assert.deepEqual(await (await post("/plugins/loose/in", null)).json(), { body: {}, bytes: 0 });
   });
 
@@ -97,60 +95,19 @@ describe("a body that is too large", () => {
   });
 
   it("is one byte over 1 MiB when the route sets no limit", async (t) => {
-    const plugin = definePlugin({
-      id: "large",
-      api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.route({
-          method: "POST",
-          path: "/plugins/large/in",
-          auth: "plugin",
-          summary: "in",
-          handler: ({ rawBody }) => ({ body: String(rawBody.length) }),
-        }),
-    });
-    const { post } = await serve(t, webPlugin(), { more: [plugin] });
+    const { post } = await serve(t, webPlugin(), { more: [plain("large")] });
     assert.equal((await post("/plugins/large/in", new Uint8Array(1_048_576))).status, 200);
     assert.equal((await post("/plugins/large/in", new Uint8Array(1_048_577))).status, 413);
   });
 
-  for (const [why, headers] of [
-    ["declared", { "Content-Length": "5000000" }],
-    ["declared, by a client that waits for 100 Continue", { "Content-Length": "5000000", Expect: "100-continue" }],
-  ] as const) {
-    it(`is answered before it is sent, and the connection closed: ${why}`, async (t) => {
-      const { port, asked } = await serve(t);
+  it("is answered before it is sent, and the connection closed, also for a client that waits for 100 Continue", async (t) => {
+    const { port, asked } = await serve(t);
+    for (const more of [{}, { Expect: "100-continue" }]) {
+      const headers = { "Content-Length": "5000000", ...more };
       const answer = await exchange(port, { method: "POST", target: "/plugins/web/raw", headers });
-      const final =
-        answer.status === 100 ? { ...answer, status: Number(/HTTP\/1\.1 (\d+)/.exec(answer.body)?.[1]) } : answer;
-      assert.deepEqual([final.status, final.closed, asked.length], [413, true, 0]);
-      assert.ok(final.body.endsWith('{"error":{"message":"Payload too large","type":"invalid_request_error"}}'));
-    });
-  }
-
-  for (const form of ["content-length", "chunked"]) {
-    it(`is answered, and not read to its end: ${form}`, async (t) => {
-      const { port } = await serve(t);
-      const size = 50_000_000;
-      const headers = form === "chunked" ? {} : { "Content-Length": size };
-      const request = httpRequest({ port, host: "127.0.0.1", method: "POST", path: "/plugins/web/raw", headers });
-      request.on("error", () => undefined); // writing on after the answer
-      const chunk = Buffer.alloc(65_536);
-      let written = 0;
-      const push = () => {
-        while (written < size && !request.destroyed) {
-          written += chunk.length;
-          if (!request.write(chunk)) return void request.once("drain", push);
-        }
-      };
-      push();
-      const [response] = (await once(request, "response")) as [IncomingMessage];
-      const [body] = (await once(response, "data")) as [Buffer];
-      assert.deepEqual([response.statusCode, response.headers.connection], [413, "close"]);
-      assert.match(body.toString(), /Payload too large/);
-      // The client has sent what fits into the buffers of two sockets; it never sends the rest.
-      assert.ok(request.socket && request.socket.bytesWritten < size / 2, String(request.socket?.bytesWritten));
-      request.destroy();
-    });
-  }
+      const status = answer.status === 100 ? Number(/HTTP\/1\.1 (\d+)/.exec(answer.body)?.[1]) : answer.status;
+      assert.deepEqual([status, answer.closed, asked.length], [413, true, 0]);
+      assert.ok(answer.body.endsWith('{"error":{"message":"Payload too large","type":"invalid_request_error"}}'));
+    }
+  });
 });

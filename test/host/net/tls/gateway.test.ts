@@ -10,17 +10,19 @@ import { definePlugin } from "@svc/sdk";
 import { type ClientOptions, connect } from "@svc/sdk/client";
 import { ConfigStore } from "@svc/sdk/config";
 import { createFakeClock } from "@svc/sdk/testing";
+import { effectiveOrigins } from "../../../../host/auth/origins.ts";
 import { createGateway } from "../../../../host/gateway.ts";
 import { LOOK_MS } from "../../../../host/net/tls/port-certificate.ts";
 import { directoryOf } from "../../kernel/reload-scene.ts";
+import { sharedScene } from "../host-scene.ts";
 import { exchange } from "../http-exchange.ts";
 import { writeCertificate } from "./certificates.ts";
 
 const limited = { timeout: 120_000 };
 
-async function start(t: TestContext, tls: object = {}, section: object = {}) {
+async function start(t: TestContext, tls: object = {}) {
   const stateDir = await directoryOf(t, "svc-tls-");
-  const gatewaySection = { auth: { token: "t" }, tls: { enabled: true, ...tls }, ...section };
+  const gatewaySection = { auth: { token: "t" }, tls: { enabled: true, ...tls } };
   writeFileSync(join(stateDir, "svc.json"), JSON.stringify({ gateway: gatewaySection }));
   let store: ConfigStore | undefined;
   const editor = definePlugin({
@@ -62,8 +64,10 @@ async function shown(port: number, options: object = {}): Promise<string> {
 }
 
 describe("a TLS port [H3.9]", limited, () => {
-  it("generates a certificate, and reports its file and fingerprint", async (t) => {
-    const { gateway, stateDir, reach } = await start(t);
+  const scene = sharedScene((t) => start(t));
+
+  it("generates a certificate, and reports its file and fingerprint", async () => {
+    const { gateway, stateDir, reach } = scene();
     assert.equal(gateway.url, `wss://127.0.0.1:${gateway.port}`);
     assert.equal(await shown(gateway.port), gateway.tlsFingerprint);
     const report = JSON.parse(readFileSync(join(stateDir, "startup-report.json"), "utf8")) as Record<string, unknown>;
@@ -73,48 +77,47 @@ describe("a TLS port [H3.9]", limited, () => {
     await client.close();
   });
 
-  it("serves HTTPS to clients that trust the certificate, by name and by address", async (t) => {
-    const { gateway, stateDir } = await start(t);
-    const ca = readFileSync(join(stateDir, "tls/gateway-cert.pem"));
+  it("serves HTTPS to clients that trust the certificate, by name and by address", async () => {
+    const ca = readFileSync(join(scene().stateDir, "tls/gateway-cert.pem"));
     for (const host of ["localhost", "127.0.0.1"]) {
-      const request = get({ host, port: gateway.port, path: "/healthz", ca, family: 4 });
+      const request = get({ host, port: scene().gateway.port, path: "/healthz", ca, family: 4 });
       const [response] = (await once(request, "response")) as [{ statusCode?: number; resume(): void }];
       response.resume();
       assert.equal(response.statusCode, 200);
     }
   });
 
-  it("refuses plain HTTP, and names the right scheme", async (t) => {
-    const { gateway } = await start(t);
-    const { status, body, closed } = await exchange(gateway.port, { target: "/healthz" });
+  it("refuses plain HTTP, and names the right scheme", async () => {
+    const { port } = scene().gateway;
+    const { status, body, closed } = await exchange(port, { target: "/healthz" });
     assert.deepEqual([status, closed], [400, true]);
     assert.match(body, /speaks TLS. Use https:\/\/ or wss:\/\//);
-    await assert.rejects(connect({ url: `ws://127.0.0.1:${gateway.port}`, token: "t" }), { code: "UNAVAILABLE" });
+    await assert.rejects(connect({ url: `ws://127.0.0.1:${port}`, token: "t" }), { code: "UNAVAILABLE" });
   });
 
-  it("refuses versions older than TLS 1.2", async (t) => {
-    const { gateway } = await start(t);
+  it("refuses versions older than TLS 1.2", async () => {
+    const { gateway } = scene();
     const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
     await assert.rejects(shown(gateway.port, old));
     assert.equal(await shown(gateway.port, { maxVersion: "TLSv1.2" }), gateway.tlsFingerprint);
   });
 
-  it("admits pages by its own https origins", async (t) => {
-    const { gateway } = await start(t, {}, { bind: "custom", customBindHost: "127.0.0.1" });
-    const { effectiveOrigins } = await import("../../../../host/auth/origins.ts");
+  it("admits pages by its own https origins", () => {
     const section = { bind: "custom", customBindHost: "10.0.0.5", tls: { enabled: true } } as const;
-    assert.deepEqual(effectiveOrigins(section, gateway.port), [
-      `https://localhost:${gateway.port}`,
-      `https://127.0.0.1:${gateway.port}`,
-      `https://10.0.0.5:${gateway.port}`,
+    assert.deepEqual(effectiveOrigins(section, 7), [
+      "https://localhost:7",
+      "https://127.0.0.1:7",
+      "https://10.0.0.5:7",
     ]);
   });
 });
 
 describe("a client", limited, () => {
-  it("refuses a certificate with another fingerprint, sends nothing, and does not reconnect", async (t) => {
-    const { gateway, reach } = await start(t);
-    const other = gateway.tlsFingerprint?.replace(/^../, "00") ?? "";
+  const scene = sharedScene((t) => start(t));
+
+  it("refuses a certificate with another fingerprint, sends nothing, and does not reconnect", async () => {
+    const { gateway, reach } = scene();
+    const other = gateway.tlsFingerprint?.replace(/^../, (byte) => (byte === "00" ? "FF" : "00")) ?? "";
     await assert.rejects(reach({ tlsFingerprint: other, reconnect: true }), (error: Error & { details?: unknown }) => {
       assert.deepEqual(error.details, { code: "TLS_FINGERPRINT_MISMATCH" });
       assert.ok(error.message.includes(gateway.tlsFingerprint ?? "?"), error.message);
@@ -123,17 +126,14 @@ describe("a client", limited, () => {
     assert.deepEqual(gateway.connections(), []);
   });
 
-  it("accepts the fingerprint in every spelling", async (t) => {
-    const { gateway, reach } = await start(t);
-    const plain = gateway.tlsFingerprint?.replaceAll(":", "") ?? "";
+  it("accepts the fingerprint in every spelling", async () => {
+    const plain = scene().gateway.tlsFingerprint?.replaceAll(":", "") ?? "";
     for (const tlsFingerprint of [plain, plain.toLowerCase(), `sha256:${plain}`])
-      await (await reach({ tlsFingerprint })).close();
+      await (await scene().reach({ tlsFingerprint })).close();
   });
 
-  it("without the fingerprint refuses a certificate of an untrusted issuer", async (t) => {
-    const { gateway } = await start(t);
-    await assert.rejects(connect({ url: gateway.url, token: "t" }), { details: { code: "TLS_UNTRUSTED" } });
-  });
+  it("without the fingerprint refuses a certificate of an untrusted issuer", () =>
+    assert.rejects(connect({ url: scene().gateway.url, token: "t" }), { details: { code: "TLS_UNTRUSTED" } }));
 
   it("with a fingerprint does not connect without TLS", async () => {
     const refused = connect({ url: "ws://127.0.0.1:1", tlsFingerprint: "00" });
