@@ -1,6 +1,8 @@
 /** The response to `connect`, field by field. Spec: protocol/frames-and-connect.md §11; spec/README.md (tick). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { matches } from "@svc/sdk";
+import { HelloOk } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, type RawSocket } from "../../raw-socket.ts";
 import { ask, shared, withProof } from "./scene.ts";
@@ -14,6 +16,7 @@ describe("hello-ok", limited, () => {
 
   it("has its type, protocol 3, and only the keys of the table [W11.1]", async () => {
     const hello = await greet();
+    assert.ok(matches(HelloOk, hello));
     assert.deepEqual([hello["type"], hello["protocol"]], ["hello-ok", 3]);
     const keys = ["auth", "features", "policy", "protocol", "server", "snapshot", "type"];
     assert.deepEqual(Object.keys(hello).toSorted(), keys);

@@ -50,7 +50,7 @@ function isWhole(text: string, method: string): boolean {
   if (!text.includes("\r\n\r\n")) return false;
   const { status, headers, body } = parse(text);
   if (headers["connection"]?.toLowerCase() === "close") return false;
-  if (method === "HEAD" || status === 204 || status === 304) return true;
+  if (method === "HEAD" || status === 101 || status === 204 || status === 304) return true;
   if (headers["transfer-encoding"] === "chunked") return body.endsWith("0\r\n\r\n");
   return body.length >= Number(headers["content-length"]);
 }
