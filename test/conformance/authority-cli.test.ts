@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { connect } from "@svc/sdk/client";
+import { connect, type GatewayClient } from "@svc/sdk/client";
 import { keepDevice, keepDeviceToken } from "@svc/sdk/device";
 import { testGateway } from "@svc/sdk/testing";
 import { connectTo } from "../../host/cli/connect.ts";
@@ -14,6 +14,7 @@ import { resolveTarget } from "../../host/cli/target.ts";
 import { root } from "../checkout.ts";
 import { cleanEnvironment } from "../gateway-process.ts";
 import { directoryOf } from "../host/kernel/reload-scene.ts";
+import { sharedScene } from "../host/net/host-scene.ts";
 import { expected, SETS, verdict } from "./authority-table.ts";
 import { methods } from "./samples.ts";
 
@@ -32,32 +33,35 @@ async function joined(t: TestContext, { url, token }: { url: string; token: stri
 }
 
 describe("the method x scope matrix of the command line", limited, () => {
+  const scene = sharedScene((t) => testGateway(t));
+
   for (const held of SETS) {
     it(`with the token of a device for [${held.join()}]`, async (t) => {
-      const { gateway } = await testGateway(t);
+      const { gateway } = scene();
       const place = { url: gateway.url, token: String(gateway.auth.token) };
       const SVC_STATE_DIR = await joined(t, place, held);
       const client = await connectTo(await resolveTarget({ url: gateway.url }, { SVC_STATE_DIR }));
       t.after(() => client.close());
-      for (const name of Object.keys(methods)) {
-        const outcome = await client.request(name, []).then(() => "past the scope", verdict);
-        assert.equal(outcome, expected(name, held), name);
-      }
+      await tryAll(client, held);
     });
   }
 
   it("with the key of the gateway's state directory, as an admin", async (t) => {
-    const { gateway, stateDir } = await testGateway(t);
+    const { gateway, stateDir } = scene();
     const target = await resolveTarget({ url: gateway.url }, { SVC_STATE_DIR: stateDir });
     const { token: _, ...withoutToken } = target;
     const client = await connectTo(withoutToken);
     t.after(() => client.close());
-    for (const name of Object.keys(methods)) {
-      const outcome = await client.request(name, []).then(() => "past the scope", verdict);
-      assert.equal(outcome, expected(name, ["operator.admin"]), name);
-    }
+    await tryAll(client, ["operator.admin"]);
   });
 });
+
+async function tryAll(client: GatewayClient, held: readonly string[]): Promise<void> {
+  for (const name of Object.keys(methods)) {
+    const outcome = await client.request(name, []).then(() => "past the scope", verdict);
+    assert.equal(outcome, expected(name, held), name);
+  }
+}
 
 describe("svc gateway call", limited, () => {
   it("in a process may do exactly what its token allows", async (t) => {

@@ -11,6 +11,7 @@ import { connect } from "@svc/sdk/client";
 import { createDevice } from "@svc/sdk/device";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
 import { root } from "../checkout.ts";
+import { sharedScene } from "../host/net/host-scene.ts";
 import { connectNode } from "./attendance.ts";
 import { expected } from "./authority-table.ts";
 import { relayPlugin, routeOf } from "./caller-scenes.ts";
@@ -39,11 +40,14 @@ interface Carried {
   readonly opens: "routes" | "webhooks" | "nothing";
 }
 
-const start = (t: TestContext) =>
-  testGateway(t, {
+async function start(t: TestContext) {
+  const running = await testGateway(t, {
     plugins: [relayPlugin, ...BUNDLE],
     config: { hooks: { enabled: true, token: HOOK_TOKEN } },
   });
+  const http = running.gateway.url.replace("ws", "http");
+  return { running, http, credentials: await everyCredential(t, running) };
+}
 
 /** One valid credential of each kind. */
 async function everyCredential(t: TestContext, running: TestGateway): Promise<Carried[]> {
@@ -82,10 +86,11 @@ async function everyCredential(t: TestContext, running: TestGateway): Promise<Ca
 }
 
 describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () => {
-  it("accepts only the gateway's own secret, with admin access", async (t) => {
-    const running = await start(t);
-    const http = running.gateway.url.replace("ws", "http");
-    for (const { name: carried, headers, opens } of await everyCredential(t, running)) {
+  const scene = sharedScene(start);
+
+  it("accepts only the gateway's own secret, with admin access", async () => {
+    const { http, credentials } = scene();
+    for (const { name: carried, headers, opens } of credentials) {
       for (const name of Object.keys(methods)) {
         const answer = await fetch(http + routeOf(name), { method: "POST", headers });
         const where = `${name} with ${carried}`;
@@ -104,10 +109,9 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
     }
   });
 
-  it("covers the routes of the bundle as well", async (t) => {
-    const running = await start(t);
-    const http = running.gateway.url.replace("ws", "http");
-    for (const { name, headers, opens } of await everyCredential(t, running)) {
+  it("covers the routes of the bundle as well", async () => {
+    const { http, credentials } = scene();
+    for (const { name, headers, opens } of credentials) {
       for (const { method, path } of ROUTES) {
         const { status } = await fetch(http + path, { method, headers });
         assert.equal(status === 401, opens !== "routes", `${method} ${path} with ${name}: ${status}`);
@@ -115,12 +119,10 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
     }
   });
 
-  it("has webhook endpoints that accept only their own token", async (t) => {
-    const running = await start(t);
-    const http = running.gateway.url.replace("ws", "http");
-    const everything = await everyCredential(t, running);
+  it("has webhook endpoints that accept only their own token", async () => {
+    const { http, credentials } = scene();
     const wake = { text: "hi", mode: "next-heartbeat" };
-    for (const { name, headers, opens } of everything) {
+    for (const { name, headers, opens } of credentials) {
       for (const [path, method, body] of [
         ["wake", "POST", JSON.stringify(wake)],
         ["runs/nobody", "GET", undefined],
@@ -146,12 +148,10 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
       ROUTES.map(({ file }) => file),
     );
   });
-});
 
-describe("over WebSocket", () => {
-  it("the token of webhooks, that of an older node, and a device token without its device are refused", async (t) => {
-    const running = await start(t);
-    for (const { name, headers, opens } of await everyCredential(t, running)) {
+  it("over WebSocket, the token of webhooks and a device token without its device are refused", async () => {
+    const { running, credentials } = scene();
+    for (const { name, headers, opens } of credentials) {
       const [, secret] = /^Bearer (.*)$/.exec(headers["authorization"] ?? "") ?? [];
       if (secret === undefined || opens === "routes" || name.startsWith("the key of")) continue;
       for (const auth of [{ token: secret }, { password: secret }])

@@ -8,6 +8,7 @@ import { describe, it } from "node:test";
 import { createDevice } from "@svc/sdk/device";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, openRaw } from "../raw-socket.ts";
+import { sharedScene } from "../host/net/host-scene.ts";
 import { connectNode } from "./attendance.ts";
 import { expected, NODE_METHODS, required, SETS, verdict } from "./authority-table.ts";
 import { relay, relayPlugin } from "./caller-scenes.ts";
@@ -19,36 +20,27 @@ describe("the method x scope matrix", () => {
     assert.deepEqual([...required.keys(), ...NODE_METHODS].toSorted(), Object.keys(methods).toSorted());
   });
 
-  for (const held of SETS) {
-    it(`over WebSocket with [${held.join()}]`, async (t) => {
-      const { connect } = await testGateway(t);
-      const client = await connect({ scopes: held });
+  const scene = sharedScene((t) => testGateway(t, { plugins: [relayPlugin, ...BUNDLE] }));
+
+  for (const held of SETS)
+    it(`with [${held.join()}], over WebSocket and from a plugin that acts for this caller`, async () => {
+      const client = await scene().connect({ scopes: held });
       for (const name of Object.keys(methods)) {
         // Params are checked after the scope, so invalid ones change nothing and show which of the two checks refused.
         const outcome = await client.request(name, []).then(() => "past the scope", verdict);
         assert.equal(outcome, expected(name, held), name);
+        const relayed = await client.call(relay.call, { name }).then(() => "past the scope", verdict);
+        assert.equal(relayed, expected(name, held), `${name}, relayed`);
       }
     });
 
-    it(`from a plugin that acts for a caller with [${held.join()}]`, async (t) => {
-      const { connect } = await testGateway(t, { plugins: [relayPlugin, ...BUNDLE] });
-      const client = await connect({ scopes: held });
-      for (const name of Object.keys(methods)) {
-        const outcome = await client.call(relay.call, { name }).then(() => "past the scope", verdict);
-        assert.equal(outcome, expected(name, held), name);
-      }
-    });
-  }
-
-  it("is not widened by a client id or a mode", async (t) => {
-    const { connect } = await testGateway(t);
-    const client = await connect({ scopes: [], client: { id: "gateway-client", mode: "backend" } });
+  it("is not widened by a client id or a mode", async () => {
+    const client = await scene().connect({ scopes: [], client: { id: "gateway-client", mode: "backend" } });
     await assert.rejects(client.request("sessions.list"), /missing scope: operator\.read/);
   });
 
-  it("a principal that a plugin invented may do no more than the plugin", async (t) => {
-    const { connect } = await testGateway(t, { plugins: [relayPlugin, ...BUNDLE] });
-    const client = await connect({ scopes: ["operator.admin"] });
+  it("a principal that a plugin invented may do no more than the plugin", async () => {
+    const client = await scene().connect({ scopes: ["operator.admin"] });
     for (const name of Object.keys(methods)) {
       const outcome = await client.call(relay.forge, { name }).then(() => "past the scope", verdict);
       assert.equal(outcome, expected(name, []), name);

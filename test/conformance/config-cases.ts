@@ -1,12 +1,7 @@
 /** Facts about keys that the schema lacks: values that need a context, and the tests of effects that a picture does not show. */
 import { join } from "node:path";
-import { CRON_GIVEN, CRON_SEEN_ELSEWHERE } from "./config-cases-cron.ts";
-import { HEARTBEAT_SEEN_ELSEWHERE } from "./config-cases-heartbeat.ts";
-import { LOGS_GIVEN, LOGS_SEEN_ELSEWHERE } from "./config-cases-logs.ts";
-import { MEMORY_GIVEN, MEMORY_SEEN_ELSEWHERE } from "./config-cases-memory.ts";
-import { MCP_GIVEN, MCP_SEEN_ELSEWHERE } from "./config-cases-mcp.ts";
+import { SECTIONS_GIVEN, SECTIONS_SEEN_ELSEWHERE } from "./config-cases-sections.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
-import { UPDATE_GIVEN, UPDATE_SEEN_ELSEWHERE } from "./config-cases-update.ts";
 import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
 
 /** Both configurations as a whole. */
@@ -181,11 +176,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "agents.list[].tools.exec.sandbox.writePaths": { values: [["/srv/cache"]] },
   ...HOOKS,
   ...SECRETS_GIVEN,
-  ...LOGS_GIVEN,
-  ...MCP_GIVEN,
-  ...CRON_GIVEN,
-  ...UPDATE_GIVEN,
-  ...MEMORY_GIVEN,
+  ...SECTIONS_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
 };
 
@@ -265,12 +256,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.gmail.allowUnsafeExternalContent": "plugins/preset-gmail/preset.test.ts",
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   ...SECRETS_SEEN_ELSEWHERE,
-  ...LOGS_SEEN_ELSEWHERE,
-  ...MCP_SEEN_ELSEWHERE,
-  ...CRON_SEEN_ELSEWHERE,
-  ...HEARTBEAT_SEEN_ELSEWHERE,
-  ...UPDATE_SEEN_ELSEWHERE,
-  ...MEMORY_SEEN_ELSEWHERE,
+  ...SECTIONS_SEEN_ELSEWHERE,
   "plugins.use": "host/gateway-plugins.test.ts",
   "plugins.load.paths": "host/gateway-plugins.test.ts",
   "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",

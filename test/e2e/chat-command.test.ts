@@ -1,26 +1,24 @@
-/** `svc chat` on the command line, against its own gateway and a model server. */
+/** `svc chat` and the verbs of `svc gateway` that ask a running one, on the command line. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type FakeModelServerOptions, startFakeModelServer } from "@svc/sdk/testing";
 import { root } from "../checkout.ts";
+import { directory } from "../directory.ts";
+import { until } from "../fault/flood-scene.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
 
 /** A running gateway in a temporary state directory; with a model server when replies are given. */
 async function start(t: TestContext, options?: FakeModelServerOptions) {
-  const stateDir = await mkdtemp(join(tmpdir(), "svc-chat-"));
-  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = directory(t);
   const server = options && (await startFakeModelServer(options));
   if (server) {
     t.after(() => server.close());
     const models = { providers: { fake: { baseUrl: server.url, models: [{ id: "gpt-x" }] } } };
-    await writeFile(
-      join(stateDir, "svc.json"),
-      JSON.stringify({ models, agents: { defaults: { model: "fake/gpt-x" } } }),
-    );
+    const config = { models, agents: { defaults: { model: "fake/gpt-x" } } };
+    await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
   }
   const gateway = await startGatewayProcess(stateDir);
   t.after(() => gateway.kill());
@@ -48,15 +46,10 @@ async function historyOf(stateDir: string, sessionKey: string) {
 }
 
 describe("svc chat", () => {
-  it("talks to the offline responder without any configuration", async (t) => {
+  it("talks to the offline responder without any configuration: one message, or lines from a pipe with a tool on the way", async (t) => {
     const { stateDir } = await start(t);
-    const { code, out } = await svc(stateDir, ["chat", "--message", "echo good morning"]).ended;
-    assert.equal(code, 0);
-    assert.equal(out.trim(), "good morning");
-  });
-
-  it("takes a conversation line by line from a pipe, with a tool on the way", async (t) => {
-    const { stateDir } = await start(t);
+    const single = await svc(stateDir, ["chat", "--message", "echo good morning"]).ended;
+    assert.deepEqual([single.code, single.out.trim()], [0, "good morning"]);
     const { code, out } = await svc(stateDir, ["chat", "--session", "piped"], "echo one\nstatus\n").ended;
     assert.equal(code, 0);
     assert.match(out, /one[\s\S]*session_status[\s\S]*agent:main:piped/);
@@ -64,36 +57,20 @@ describe("svc chat", () => {
     assert.deepEqual(roles, ["user", "assistant", "user", "assistant", "toolResult", "assistant"]);
   });
 
-  it("streams a model's answer and prints one JSON value with --json", async (t) => {
-    const { stateDir, server } = await start(t, { replies: [{ pieces: ["Hel", "lo"] }] });
-    const { code, out } = await svc(stateDir, ["chat", "--message", "hi", "--json"]).ended;
-    const { status, text } = JSON.parse(out) as { status: string; text: string };
-    assert.deepEqual([code, status, text], [0, "ok", "Hello"]);
-    assert.equal(server?.requests.length, 1);
-  });
-
-  it("Ctrl-C aborts the reply at the gateway and at the model", async (t) => {
+  it("prints a model's answer as one JSON value; Ctrl-C aborts the reply at the gateway and at the model", async (t) => {
     const pieces = Array.from({ length: 200 }, (_, index) => `word${index} `);
-    const { stateDir, server } = await start(t, { replies: [{ pieces, delayMs: 20 }] });
+    const { stateDir, server } = await start(t, { replies: [{ pieces: ["Hel", "lo"] }, { pieces, delayMs: 20 }] });
+    const answer = await svc(stateDir, ["chat", "--message", "hi", "--json"]).ended;
+    const { status, text } = JSON.parse(answer.out) as { status: string; text: string };
+    assert.deepEqual([answer.code, status, text, server?.requests.length], [0, "ok", "Hello", 1]);
     const chat = svc(stateDir, ["chat", "--message", "talk"]);
-    for (let turn = 0; turn < 500 && !chat.soFar().includes("word1 "); turn++)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => chat.soFar().includes("word1 "), "the beginning of the reply");
     chat.child.kill("SIGINT");
     const { code, out } = await chat.ended;
     assert.notEqual(code, 0);
     assert.ok(!out.includes("word199"));
-    for (let turn = 0; turn < 200 && !server?.requests[0]?.aborted; turn++)
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(server?.requests[0]?.aborted, true);
+    await until(() => server?.requests[1]?.aborted === true, "the abort at the model");
     assert.equal((await historyOf(stateDir, "main")).at(-1)?.stopReason, "aborted");
-  });
-
-  it("reports the cause and the next step when no gateway runs", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-chat-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
-    const { code, err } = await svc(stateDir, ["chat", "--message", "hi", "--url", "ws://127.0.0.1:1"]).ended;
-    assert.equal(code, 3);
-    assert.match(err, /cannot reach ws:\/\/127\.0\.0\.1:1[\s\S]*svc gateway run/);
   });
 });
 
@@ -109,12 +86,14 @@ describe("svc gateway health, status and probe", () => {
     const forPeople = await svc(stateDir, ["gateway", "probe"]).ended;
     assert.match(forPeople.out, /Reachable: yes/);
   });
+});
 
-  it("probe fails with the next step when no gateway answers", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-chat-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true }));
-    const { code, out, err } = await svc(stateDir, ["gateway", "probe", "--url", "ws://127.0.0.1:1"]).ended;
-    assert.notEqual(code, 0);
-    assert.match(out + err, /svc gateway run/);
-  });
+it("svc chat and svc gateway probe report the cause and the next step when no gateway answers", async (t) => {
+  const [stateDir, url] = [directory(t), "ws://127.0.0.1:1"];
+  const chat = await svc(stateDir, ["chat", "--message", "hi", "--url", url]).ended;
+  assert.equal(chat.code, 3);
+  assert.match(chat.err, /cannot reach ws:\/\/127\.0\.0\.1:1[\s\S]*svc gateway run/);
+  const probe = await svc(stateDir, ["gateway", "probe", "--url", url]).ended;
+  assert.notEqual(probe.code, 0);
+  assert.match(probe.out + probe.err, /svc gateway run/);
 });

@@ -72,7 +72,7 @@ describe("a node", () => {
     assert.match(other.stderr, /policy denies it/);
   });
 
-  it("reconnects with its own token after the gateway was killed, and after its own restart", async (t) => {
+  it("reconnects with its own token after its own restart and a killed gateway, until the token is revoked: it prints the next step", async (t) => {
     const at = await scene(t);
     const { node, nodeId } = await approvedNode(at);
     node.child.kill("SIGKILL");
@@ -88,15 +88,7 @@ describe("a node", () => {
       params: { bins: ["sh"] },
     });
     assert.ok((payload as { bins: { sh: string } }).bins.sh);
-  });
 
-  it("is disconnected when its token is revoked, and prints the next step", async (t) => {
-    const at = await scene(t);
-    const { node, nodeId } = await approvedNode(at);
-    node.child.kill("SIGKILL");
-    await node.ended;
-    const again = at.startNode();
-    await again.until("connected");
     await done(at, ["devices", "revoke", nodeId, "node"]);
     assert.equal(await again.ended, 1);
     const { why, next } = await again.until("refused");
@@ -106,10 +98,8 @@ describe("a node", () => {
     assert.equal(await third.ended, 1, "it has no credential any more");
     assert.match(String((await third.until("refused"))["next"]), /svc gateway token/);
   });
-});
 
-describe("a node that is removed", () => {
-  it("waits for an approval again when it has the gateway's secret", async (t) => {
+  it("waits for an approval again when it was removed and has the gateway's secret", async (t) => {
     const at = await scene(t);
     const { node, nodeId } = await approvedNode(at);
     const first = await node.until("waiting");
@@ -208,31 +198,6 @@ describe("svc nodes run with an approval", () => {
     assert.ok(!existsSync(join(at.nodeDir, "evil")));
   });
 
-  it("does not run a denied command", async (t) => {
-    const { answers, run, runs } = await asking(t);
-    const [, ran] = await Promise.all([answers("deny"), run("x")]);
-    assert.equal(ran.code, 1);
-    assert.match(ran.stderr, /was denied\nNext: /);
-    assert.equal(runs(), 0);
-  });
-
-  it("does not run a command without an answer", async (t) => {
-    const { at, runs } = await asking(t);
-    const ran = await at.svc(["nodes", "run", "workshop", "--ask-timeout", "300", "--", "tool", "x"]);
-    assert.equal(ran.code, 1);
-    assert.match(ran.stderr, /nobody answered[^]*Next: /);
-    assert.equal(runs(), 0);
-  });
-
-  it("does not ask if the policy forbids it", async (t) => {
-    const { at, person, runs } = await asking(t);
-    const ran = await at.svc(["nodes", "run", "workshop", "--no-wait", "--", "tool", "x"]);
-    assert.equal(ran.code, 1);
-    assert.match(ran.stderr, /approval is required/);
-    assert.deepEqual((await person.call(execApproval.list, {})).approvals, []);
-    assert.equal(runs(), 0);
-  });
-
   it("is answered on the command line, for exactly the command shown there", async (t) => {
     const { at, runs } = await asking(t);
     let allowing: Promise<string> | undefined;
@@ -250,6 +215,8 @@ describe("svc nodes run with an approval", () => {
   });
 
   const refusals: [why: string, args: readonly string[], message: RegExp, exitCode?: number][] = [
+    ["no answer in time", ["workshop", "--ask-timeout", "300", "--", "tool", "x"], /nobody answered/],
+    ["no wait", ["workshop", "--no-wait", "--", "tool", "x"], /approval is required/],
     ["a node that is not there", ["garage", "--", "ls"], /no node "garage"/],
     ["a program that is not there", ["workshop", "--", "no-such-program"], /program .* not found/],
     ["a directory that is not there", ["workshop", "--cwd", "/no/such", "--", "tool"], /not a directory/],
@@ -260,13 +227,20 @@ describe("svc nodes run with an approval", () => {
       2,
     ],
   ];
-  it("reports the cause and the next step", async (t) => {
-    const { at } = await asking(t);
+  it("does not run a command that is denied, not answered, or not to be asked for; each refusal names the next step", async (t) => {
+    const { at, person, answers, run, runs } = await asking(t);
+    const seen: string[] = [];
+    person.on(execApprovalRequested, ({ id }) => void seen.push(id));
+    const [, denied] = await Promise.all([answers("deny"), run("x")]);
+    assert.equal(denied.code, 1);
+    assert.match(denied.stderr, /was denied\nNext: /);
     for (const [why, args, message, exitCode = 1] of refusals) {
       const { code, stderr } = await at.svc(["nodes", "run", ...args]);
       assert.equal(code, exitCode, why);
       assert.match(stderr, message, why);
       assert.match(stderr, /^Next: /m, why);
     }
+    assert.equal(seen.length, 2, "the denied command and the one without an answer");
+    assert.equal(runs(), 0);
   });
 });

@@ -1,14 +1,14 @@
 // long: starts a chat server and installs a plugin
 /** examples/community-channel-irc with a real server: talked to, restarted under, split, refused. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { readFileSync } from "node:fs";
 import { channels, outbound } from "@svc/sdk/channels";
 import { connect } from "@svc/sdk/client";
 import { root } from "../checkout.ts";
+import { directory } from "../directory.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
 import { home, type Running } from "../host/cli/svc.ts";
 import { arrive, startNgircd, withoutNgircd } from "../ngircd.ts";
@@ -21,9 +21,7 @@ const EXAMPLE = join(root, "examples/community-channel-irc");
 const PASSWORD = "server-pass-1";
 
 async function stateDirectory(t: TestContext, irc: object): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "svc-irc-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  const state = join(directory, "state");
+  const state = join(directory(t), "state");
   await mkdir(state, { mode: 0o700 });
   const config = {
     plugins: { load: { paths: [EXAMPLE] } },

@@ -1,27 +1,21 @@
 /** The examples run as their READMEs say. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { connect } from "@svc/sdk/client";
 import { models } from "@svc/sdk/models";
 import { testGateway } from "@svc/sdk/testing";
 import greetPlugin, { greet, greeted } from "../../examples/own-namespace/greet.ts";
 import { root } from "../checkout.ts";
+import { directory } from "../directory.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
-
-async function temporary(t: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "svc-example-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 describe("examples/own-namespace", () => {
   it("runs from its configuration, as TypeScript, without a build", async (t) => {
-    const gateway = await startGatewayProcess(await temporary(t), {
+    const gateway = await startGatewayProcess(directory(t), {
       SVC_CONFIG_PATH: join(root, "examples/own-namespace/svc.json"),
     });
     t.after(() => gateway.kill());
@@ -43,7 +37,7 @@ describe("examples/own-namespace", () => {
 
 describe("examples/trimmed-gateway", () => {
   it("is a gateway inside a program, with three plugins and nothing else", async (t) => {
-    const stateDir = await temporary(t);
+    const stateDir = directory(t);
     const program = join(root, "examples/trimmed-gateway/gateway.ts");
     const child = spawn(process.execPath, [join(root, "node_modules/jiti/lib/jiti-cli.mjs"), program], {
       env: cleanEnvironment(stateDir, { SVC_GATEWAY_PORT: "0", JITI_FS_CACHE: "false" }),
@@ -64,7 +58,7 @@ describe("examples/trimmed-gateway", () => {
   });
 
   it("and the same choice by configuration", async (t) => {
-    const gateway = await startGatewayProcess(await temporary(t), {
+    const gateway = await startGatewayProcess(directory(t), {
       SVC_CONFIG_PATH: join(root, "examples/trimmed-gateway/svc.json"),
     });
     t.after(() => gateway.kill());

@@ -2,8 +2,7 @@
 /** The webhook examples run as their READMEs say: a gateway process, what a sender posts, and what came of it. */
 import assert from "node:assert/strict";
 import { createHmac, randomUUID } from "node:crypto";
-import { chmod, cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, cp, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { chat } from "@svc/sdk/chat";
@@ -11,17 +10,12 @@ import { testGateway } from "@svc/sdk/testing";
 import { webhooks } from "@svc/sdk/webhooks";
 import ticketsPlugin, { filed, tickets } from "../../examples/webhook-action/tickets.ts";
 import { root } from "../checkout.ts";
+import { directory } from "../directory.ts";
 import { type GatewayProcess, type ProcessOptions, startGatewayProcess } from "../gateway-process.ts";
 
 const TOKEN = "a-token-to-try-it-with";
 const TRANSFORM = join(root, "examples/webhook-transform");
 const ACTION = join(root, "examples/webhook-action");
-
-async function temporary(t: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "svc-example-"));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 async function start(
   t: TestContext,
@@ -29,7 +23,7 @@ async function start(
   env: Record<string, string> = {},
   options: ProcessOptions = {},
 ): Promise<GatewayProcess> {
-  const gateway = await startGatewayProcess(await temporary(t), { SVC_CONFIG_PATH: config, ...env }, options);
+  const gateway = await startGatewayProcess(directory(t), { SVC_CONFIG_PATH: config, ...env }, options);
   t.after(() => gateway.kill());
   return gateway;
 }
@@ -93,7 +87,7 @@ describe("examples/webhook-transform", () => {
   });
 
   it("skips other news of issues, refuses other payloads, and leaves other events alone", async (t) => {
-    const copy = join(await temporary(t), "copy");
+    const copy = join(directory(t), "copy");
     await cp(TRANSFORM, copy, { recursive: true });
     const gateway = await start(t, join(copy, "svc.json"));
     const issue = await readFile(join(TRANSFORM, "issue-opened.json"), "utf8");
@@ -107,16 +101,16 @@ describe("examples/webhook-transform", () => {
     assert.equal((await post(gateway, "issue", issue, { "x-github-event": "issues" })).status, 401);
   });
 
-  for (const [umask, directory, file] of [
+  for (const [umask, folders, file] of [
     ["002", 0o775, 0o664],
     ["077", 0o700, 0o600],
   ] as const)
     it(`works in a checkout made with umask ${umask}`, async (t) => {
-      const copy = join(await temporary(t), "copy");
+      const copy = join(directory(t), "copy");
       await cp(TRANSFORM, copy, { recursive: true });
-      await chmod(copy, directory);
+      await chmod(copy, folders);
       for (const entry of await readdir(copy, { recursive: true, withFileTypes: true }))
-        await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? directory : file);
+        await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? folders : file);
       const gateway = await start(t, join(copy, "svc.json"));
       await using client = await gateway.connect();
       assert.deepEqual(await client.call(webhooks.check, {}), { ok: true, problems: [] });
@@ -125,7 +119,7 @@ describe("examples/webhook-transform", () => {
     });
 
   it("knows GitHub by its signature with signed.json, and nobody else", async (t) => {
-    const copy = join(await temporary(t), "copy");
+    const copy = join(directory(t), "copy");
     await cp(TRANSFORM, copy, { recursive: true });
     const [token, secret] = ["hook token of the test", "secret of the test"];
     const env = { SVC_HOOKS_TOKEN: token, GITHUB_WEBHOOK_SECRET: secret };

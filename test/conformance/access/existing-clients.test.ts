@@ -39,7 +39,7 @@ const ended = ({ code, reason }: { code: number; reason: string }) => {
 
 for (const kind of KINDS) {
   describe(kind.name, limited, () => {
-    it("is paired silently on this machine, and reconnects with its token alone", async (t) => {
+    it("is paired silently on this machine, reconnects with its token alone, and gets another one after it was revoked or rotated", async (t) => {
       const { scene, client } = await open(t, kind, "silent");
       isIn(await client.connect(scene.url));
       await client.work();
@@ -52,26 +52,8 @@ for (const kind of KINDS) {
       const { platform, clientId, role } = (await scene.paired(client.device)) ?? assert.fail();
       assert.deepEqual([platform, role], [kind.client.platform, kind.role]);
       assert.equal(clientId, kind.client.id.replace("acme-", "svc-"), "one name for what an alias names");
-    });
 
-    it("waits when every device needs approval, is approved, and gets its token at its next connect", async (t) => {
-      const { scene, client } = await open(t, kind, "ask");
-      const requestId = mustWait(await client.connect(scene.url), "not-paired");
-      const again = mustWait(await client.connect(scene.url), "not-paired");
-      assert.equal(again, requestId, "a client that tries again asks for the same");
-      assert.equal(client.stored, undefined);
-      await scene.client.request("device.pair.approve", { requestId });
-      isIn(await client.connect(scene.url));
-      await client.work();
-      assert.ok(client.stored);
-    });
-
-    for (const method of ["device.token.revoke", "device.token.rotate"]) {
-      it(`is disconnected by ${method} so that it drops its token, and gets another one with the shared token`, async (t) => {
-        const { scene, client } = await open(t, kind, "silent");
-        isIn(await client.connect(scene.url));
-        client.shared = undefined;
-        isIn(await client.connect(scene.url));
+      for (const method of ["device.token.revoke", "device.token.rotate"]) {
         const before = client.stored;
         await scene.client.request(method, { deviceId: client.device.id, role: kind.role });
         ended(await client.closed());
@@ -85,15 +67,20 @@ for (const kind of KINDS) {
         assert.notEqual(client.stored, before);
         client.shared = undefined;
         isIn(await client.connect(scene.url));
-      });
-    }
+      }
+    });
 
-    it("is disconnected when it is removed, and is paired again", async (t) => {
+    it("waits when every device needs approval, gets its token at its next connect, and is paired again after a removal", async (t) => {
       const { scene, client } = await open(t, kind, "ask");
-      await scene.client.request("device.pair.approve", {
-        requestId: mustWait(await client.connect(scene.url), "not-paired"),
-      });
+      const requestId = mustWait(await client.connect(scene.url), "not-paired");
+      const again = mustWait(await client.connect(scene.url), "not-paired");
+      assert.equal(again, requestId, "a client that tries again asks for the same");
+      assert.equal(client.stored, undefined);
+      await scene.client.request("device.pair.approve", { requestId });
       isIn(await client.connect(scene.url));
+      await client.work();
+      assert.ok(client.stored);
+
       await scene.client.request("device.pair.remove", { deviceId: client.device.id });
       assert.equal((await client.closed()).code, 1008);
       client.shared = undefined;
@@ -101,8 +88,8 @@ for (const kind of KINDS) {
       assert.equal(refused.ok, false);
       assert.equal(client.stored, undefined, `it keeps a dead token: ${refused.error?.message}`);
       client.shared = SECRET;
-      const requestId = mustWait(await client.connect(scene.url), "not-paired");
-      await scene.client.request("device.pair.approve", { requestId });
+      const next = mustWait(await client.connect(scene.url), "not-paired");
+      await scene.client.request("device.pair.approve", { requestId: next });
       isIn(await client.connect(scene.url));
       await client.work();
     });

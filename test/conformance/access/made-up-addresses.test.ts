@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { png } from "../../plugins/media/image-files.ts";
 import { furnishedScene } from "./furnished-scene.ts";
-import { newestOf, type Step, stepOf, until } from "./obeying-scene.ts";
+import { newestOf, type Step, stepOf } from "./obeying-scene.ts";
+import { soon } from "./scene.ts";
 
 const PAGE = "http://page.test/page";
 const MORE = "http://page.test/more";
@@ -72,7 +73,7 @@ describe("an address that the model invented", { timeout: 120_000 }, () => {
         const isAsked = () =>
           asked.some(({ command }) => command.startsWith("web_fetch ") && command.includes(leak(way)));
         const isVisited = () => visited.some((path) => path.startsWith("/leak"));
-        await until(() => isAsked() || isVisited(), `a question about ${leak(way)}`);
+        await soon(() => isAsked() || isVisited(), `a question about ${leak(way)}`);
         assert.equal(isVisited(), false);
       });
     }

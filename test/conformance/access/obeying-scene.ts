@@ -79,7 +79,7 @@ export async function obeyingScene(t: TestContext, { replies, plugins = [], conf
     const talk = async (message: string, sessionKey = "main", by = client) => {
       const runId = `run-${++serial}-${message.length}-${Math.trunc(performance.now())}`;
       await by.call(agents.run, { message, sessionKey, idempotencyKey: runId });
-      const ended = await by.call(agents.wait, { runId, timeoutMs: 20_000 });
+      const ended = await by.call(agents.wait, { runId, timeoutMs: 60_000 });
       assert.equal(ended.status, "ok", message);
     };
     const hook = async (path: string, body: object) => {
@@ -114,13 +114,4 @@ export function stepOf({ messages = [], tools = [] }: FakeModelBody, steps: Read
   const next = tools.length > 0 ? steps.get(name)?.[results.length] : undefined;
   const step = next && { toolCalls: [{ name: next[0], arguments: next[1] }] };
   return { step, read: since.length > 0 ? results : messages };
-}
-
-/** Polls for at most 10 seconds. */
-export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const end = performance.now() + 10_000; performance.now() < end;) {
-    if (await isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail(`it did not happen: ${what}`);
 }

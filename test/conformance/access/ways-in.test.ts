@@ -229,7 +229,7 @@ const WAYS: Readonly<Record<string, readonly [author: Author, lead: Lead]>> = {
       await talk(use("web_fetch", fetched("summary")), key);
       for (const _turn of ["a", "b"]) await talk(`just listen: ${LONG.repeat(20)}`, key);
       await client.call(chat.send, { sessionKey: key, message: "/compact", idempotencyKey: "compact" });
-      await client.call(agents.wait, { runId: "compact", timeoutMs: 20_000 });
+      await client.call(agents.wait, { runId: "compact", timeoutMs: 60_000 });
       await settled(key, "is now a summary");
     },
   ],

@@ -1,6 +1,7 @@
 /** What `connect` decides, beyond the rows of conformance/wire. Spec: protocol/frames-and-connect.md §5-§10; http/auth.md §5, §8. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Identity } from "@svc/sdk";
 import type { AuthSettings } from "../../../host/auth/settings.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
 import { handshake, type HandshakeContext, HandshakeRefusal } from "../../../host/net/ws/handshake.ts";
@@ -21,7 +22,7 @@ const proxied = (origin: string): Changes => ({
     headers: { host: "gateway.example", "x-forwarded-for": "203.0.113.1", "x-user": "ada", origin },
   },
 });
-const vouching = (id: string, scopes: string[]): Changes => ({ vouch: () => Promise.resolve({ id, scopes }) });
+const vouching = (id: string, scopes: Identity["scopes"]): Changes => ({ vouch: () => Promise.resolve({ id, scopes }) });
 const withDevice = (auth: object, more: object = {}) => ({ auth, ...more, device: device({ auth, ...more }) });
 
 /** `ok: <principal> <scopes>`, else the detail code. */

@@ -157,40 +157,21 @@ describe("finding a route", () => {
     assert.equal(asked[0]?.method, "HEAD");
   });
 
-  /** Of each kind; `http-path` has all spellings. */
-  const odd = [
-    "//plugins/web/answer",
-    "/plugins/web//answer",
-    "/plugins/web/answer/",
-    "/plugins/web/./answer",
-    "/plugins/web/x/%2e%2e/answer",
-    "/plugins/web%2fanswer",
-    "/plugins/web/%61nswer",
-    "/plugins/web/%2561nswer",
-    "/plugins/web/Answer",
-    "/plugins\\web\\answer",
-    "/plugins/web/answer%00",
-    "/plugins/web/answer%20",
-    "/plugins/web/answer%3fx",
-    "/plugins/web/answer;x=1",
-    "/plugins/web/answer.",
-    "/plugins/web/%ef%bd%81nswer",
-    "/plugins/web/answer%e2%80%8b",
-    "http://127.0.0.1/plugins/web/answer",
-    "plugins/web/answer",
-    "*",
-    "/plugins/web/items/a%2fb/parts/1",
-    "/plugins/web/items/%2e%2e/parts/1",
-    "/plugins/web/items//parts/1",
-    "/plugins/web/open%2fa",
-  ];
-  it("accepts one spelling of its path: no other reaches the handler", async (t) => {
+  it("with parameters has one spelling, too (of a plain path: conformance/spellings)", async (t) => {
     const { port, asked } = await serve(t);
-    const answers = await Promise.all(odd.map(async (target) => ({ target, ...(await exchange(port, { target })) })));
-    for (const { target, status } of answers) assert.ok(status === 400 || status === 404, `${target}: ${status}`);
+    for (const rest of [
+      "items/a%2fb/parts/1",
+      "items/%2e%2e/parts/1",
+      "items//parts/1",
+      "items/a%5cb/parts/1",
+      "open%2fa",
+    ]) {
+      const { status } = await exchange(port, { target: `/plugins/web/${rest}` });
+      assert.ok(status === 400 || status === 404, `${rest}: ${status}`);
+    }
     assert.equal(asked.length, 0);
     const plain = await exchange(port, { target: "/plugins/web/answer?x=/../y" });
-    assert.deepEqual([plain.status, plain.body, asked.length], [200, "hello", 1]);
+    assert.deepEqual([plain.status, plain.body], [200, "hello"]);
   });
 });
 
