@@ -1,5 +1,4 @@
 /** Connected nodes and pending items, for methods about devices, nodes and people: a node that answers, requests, questions. */
-import { setTimeout as delay } from "node:timers/promises";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
 import { cron } from "@svc/sdk/cron";
@@ -7,6 +6,7 @@ import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
 import { devices } from "@svc/sdk/devices";
 import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { knock } from "../plugins/devices/scene.ts";
+import { soon } from "../soon.ts";
 
 /** Ids for params of methods; each is consumed by the one method that decides about it. */
 export interface Attendance {
@@ -138,15 +138,10 @@ async function questions(client: GatewayClient) {
   };
   ask("question-that-waits", "uname -a");
   ask("question-decided", "uptime");
-  await until(async () => (await client.call(execApproval.list, {})).approvals.length >= 2);
+  await soon(async () => (await client.call(execApproval.list, {})).approvals.length >= 2, "two questions");
   await client.call(execApproval.resolve, { id: "question-decided", decision: "allow-always" });
   const { grants } = await client.call(execApprovals.grants, {});
   const [grant] = grants;
   if (!grant) throw new Error("nothing was allowed for good");
   return { questionId: "question-that-waits", decidedId: "question-decided", digest: grant.digest };
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 30_000; !(await isSo()); await delay(10))
-    if (performance.now() > deadline) throw new Error("it did not become so");
 }

@@ -12,6 +12,7 @@ import type { GatewayClient } from "@svc/sdk/client";
 import { config } from "@svc/sdk/config";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { svc } from "./config-workload.ts";
+import { soon } from "../soon.ts";
 import { pause, refusalOf } from "./workload.ts";
 
 const AGENTS = ["first", "second"] as const;
@@ -66,10 +67,7 @@ describe("a configuration file that", () => {
   }
 
   async function assertIsTaken(): Promise<void> {
-    for (let waited = 0; !(await isUsed(AGENTS[turn % 2] ?? "")); waited++) {
-      assert.ok(waited < 200, "the good file was not taken up");
-      await pause(25);
-    }
+    await soon(() => isUsed(AGENTS[turn % 2] ?? ""), "the good file is used");
     const { valid, issues } = await client.call(config.get, {});
     assert.deepEqual({ valid, issues }, { valid: true, issues: [] });
   }
@@ -88,25 +86,11 @@ describe("a configuration file that", () => {
     await assertIsTaken();
   });
 
-  const broken: readonly [name: string, issue: RegExp, make: () => Promise<void>][] = [
+  const broken: readonly [name: string, issue: RegExp, make: () => Promise<unknown>][] = [
     ["ends half-way", /JSON5|end of input/i, () => writeFile(path, good("second").slice(0, 30))],
-    ["is empty", /JSON5|end of input|object/i, () => writeFile(path, "")],
-    [
-      "became a directory",
-      /EISDIR|directory/,
-      () =>
-        rm(path)
-          .then(() => mkdir(path))
-          .then(() => undefined),
-    ],
+    ["became a directory", /EISDIR|directory/, async () => (await rm(path), await mkdir(path))],
     ["is 3 MiB", /larger than 2 MiB/, () => writeFile(path, JSON.stringify({ meta: { text: "x".repeat(3 << 20) } }))],
     ["is binary", /not UTF-8/, () => writeFile(path, Buffer.from([0xff, 0xfe, 0, 1, 2, 0x80]))],
-    ["has zeros", /invalid character|JSON5/i, () => writeFile(path, Buffer.alloc(4_096))],
-    [
-      "is nested 200 deep",
-      /levels of nested objects/,
-      () => writeFile(path, `{"meta":${"[".repeat(200)}${"]".repeat(200)}}`),
-    ],
     [
       "is nested 200,000 deep",
       /levels of nested objects|too deep|stack|JSON5/i,
@@ -121,7 +105,6 @@ describe("a configuration file that", () => {
         await writeFile(path, JSON.stringify({ $include: Array.from({ length: 5_000 }, () => "./part.json") }));
       },
     ],
-    ["includes what is not there", /nowhere\.json/, () => writeFile(path, '{ "$include": "./nowhere.json" }')],
     ["holds a wrong value", /must be integer/, () => writeFile(path, '{ "gateway": { "port": "many" } }')],
   ];
   for (const [name, issue, make] of broken) {

@@ -14,6 +14,7 @@ import { config } from "@svc/sdk/config";
 import { health } from "@svc/sdk/health";
 import { startFakeModelServer } from "@svc/sdk/testing";
 import { startGatewayProcess } from "../gateway-process.ts";
+import { soon } from "../soon.ts";
 import { pause, refusalOf } from "./workload.ts";
 
 const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0 && process.platform === "linux";
@@ -29,7 +30,7 @@ function refused(error: unknown): GatewayError {
 
 it(
   "a gateway without a free descriptor keeps its clients",
-  { skip: hasPrlimit ? false : "needs prlimit (util-linux) and /proc", timeout: 60_000 },
+  { skip: hasPrlimit ? false : "needs prlimit (util-linux) and /proc", timeout: 120_000 },
   async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-descriptors-"));
     const gateway = await startGatewayProcess(stateDir);
@@ -57,8 +58,7 @@ it(
       socket.on("error", () => undefined);
       sockets.push(socket);
     }
-    for (let waited = 0; used() < most - 2 && waited < 400; waited++) await pause(10);
-    assert.ok(used() >= most - 2, `${used()} of ${most} descriptors are used`);
+    await soon(() => used() >= most - 2, `${most} descriptors are used`);
 
     await client.call(health.check, {});
     assert.ok((await client.call(chat.history, { sessionKey: "main" })).messages.length > 0);
@@ -80,7 +80,7 @@ it(
     }
 
     for (const socket of sockets) socket.destroy();
-    for (let waited = 0; used() > most - ROOM + 4 && waited < 1_000; waited++) await pause(10);
+    await soon(() => used() <= most - ROOM + 4, "descriptors are free again");
     const other = await gateway.connect();
     await other.close();
     assert.equal(await run("after"), "ok");
@@ -92,7 +92,7 @@ it(
 
 it(
   "connections never take the files a first run needs",
-  { skip: hasPrlimit ? false : "needs prlimit (util-linux) and /proc", timeout: 60_000 },
+  { skip: hasPrlimit ? false : "needs prlimit (util-linux) and /proc", timeout: 120_000 },
   async (t) => {
     await using model = await startFakeModelServer({ replies: [{ text: "one" }, { text: "two" }, { text: "three" }] });
     const stateDir = await mkdtemp(join(tmpdir(), "svc-descriptors-"));

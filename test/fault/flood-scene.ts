@@ -103,13 +103,3 @@ export async function floodScene(
     },
   };
 }
-
-/** Polls until a condition holds. */
-export async function until(
-  condition: () => Promise<boolean> | boolean,
-  what: string,
-  withinMs = 60_000,
-): Promise<void> {
-  for (const end = performance.now() + withinMs; !(await condition()); await pause(50))
-    assert.ok(performance.now() < end, `${what} did not come about`);
-}

@@ -7,6 +7,7 @@ import { plugins } from "@svc/sdk/plugins";
 import { webhooks } from "@svc/sdk/webhooks";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { directory } from "../directory.ts";
+import { soon } from "../soon.ts";
 
 /** Kinds of errors that no caller sees, as the body of a method. */
 const KINDS = {
@@ -98,11 +99,8 @@ describe("a stray error", { timeout: 120_000 }, () => {
       await t.test(`from a ${kind}`, async () => {
         await client.request(`${idOf(kind)}.break`, {});
         const row = async () => (await client.call(plugins.list, {})).plugins.find(({ id }) => id === idOf(kind));
-        let found = await row();
-        for (let turn = 0; turn < 100 && found?.errors === 0; turn++) {
-          await new Promise((resolve) => setTimeout(resolve, 20));
-          found = await row();
-        }
+        await soon(async () => (await row())?.errors !== 0, "the charge");
+        const found = await row();
         assert.equal(found?.errors, 1);
         assert.equal(found.blame?.where, "unawaited code");
         const message = kind === "socket that nobody hears" ? /ECONNREFUSED/ : new RegExp(`^stray ${kind}$`);
@@ -121,8 +119,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
         assert.equal(await state(), "active");
         await client.request("rejection.break", {});
       }
-      for (let turn = 0; turn < 100 && (await state()) === "active"; turn++)
-        await new Promise((resolve) => setTimeout(resolve, 20));
+      await soon(async () => (await state()) !== "active", "the quarantine");
       assert.equal(await state(), "quarantined");
     });
   });
@@ -156,11 +153,8 @@ describe("a stray error", { timeout: 120_000 }, () => {
     }
     const transform = async () =>
       (await client.call(webhooks.list, {})).mappings.find(({ id }) => id === kinds[0])?.transform;
-    let found = await transform();
-    for (let turn = 0; turn < 100 && found?.strayErrors !== kinds.length; turn++) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      found = await transform();
-    }
+    await soon(async () => (await transform())?.strayErrors === kinds.length, "the errors of the transform");
+    const found = await transform();
     assert.deepEqual([found?.state, found?.strayErrors], ["live", kinds.length]);
     assert.match(found?.problem ?? "", /^left an unhandled error: Error: .+ \(stray\.ts:\d+/);
     const { plugins: rows } = await client.call(plugins.list, {});

@@ -4,6 +4,8 @@ import { defineContract, definePlugin, type Plugin, type Scope, SCOPES, Type } f
 import type { RawFrame, RawSocket } from "../../raw-socket.ts";
 import type { Outcome } from "../../plugins/devices/scene.ts";
 
+export { soon } from "../../soon.ts";
+
 const Any = Type.Unknown();
 const Loose = Type.Object({});
 const probe = defineContract("probe", {
@@ -68,12 +70,4 @@ export function assertExplained({ ok, code, message, details }: Outcome, what: s
   assert.match(String(message), /^[a-z][^\n]{5,300}$/, `${what}: one sentence`);
   assert.match(String(details["code"]), /^[A-Z_]+$/, `${what}: ${message}`);
   assert.match(String(details["nextStep"]), /^[a-z][^\n]{10,400}$/, `${what}: ${message}: what next?`);
-}
-
-/** Polls until `holds`. @throws AssertionError it did not hold within a minute */
-export async function soon(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const end = performance.now() + 60_000; !(await holds());) {
-    assert.ok(performance.now() < end, `it did not happen: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

@@ -6,6 +6,7 @@ import { EventFrame, MAX_PAYLOAD_BYTES, ResponseFrame } from "@svc/sdk/protocol"
 import { testGateway } from "@svc/sdk/testing";
 import { sharedScene } from "./host-scene.ts";
 import { connectFrame, connectRaw, openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
+import { soon } from "../../soon.ts";
 
 const Any = Type.Object({});
 const read = { summary: "-", scope: "operator.read", params: Any, result: Any } as const;
@@ -317,7 +318,7 @@ describe("after connect", () => {
     socket.send({ type: "req", id: "1", method: "demo.wait" });
     await ask(socket, "demo.whoami", {}, "2");
     socket.ws.terminate();
-    await waitFor(() => aborted.length === 1);
+    await soon(() => aborted.length === 1, "the abort");
   });
 
   it("a message of more than 8,192 fragments closes the connection, and one of exactly 8,192 is read", async () => {
@@ -392,8 +393,3 @@ it("a stopping gateway waits for calls in flight, and refuses new ones", async (
   assert.equal((await socket.closed).code, 1012);
   await stopped;
 });
-
-async function waitFor(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 200 && !condition(); turn++) await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.ok(condition());
-}

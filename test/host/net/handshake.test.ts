@@ -22,7 +22,9 @@ const proxied = (origin: string): Changes => ({
     headers: { host: "gateway.example", "x-forwarded-for": "203.0.113.1", "x-user": "ada", origin },
   },
 });
-const vouching = (id: string, scopes: Identity["scopes"]): Changes => ({ vouch: () => Promise.resolve({ id, scopes }) });
+const vouching = (id: string, scopes: Identity["scopes"]): Changes => ({
+  vouch: () => Promise.resolve({ id, scopes }),
+});
 const withDevice = (auth: object, more: object = {}) => ({ auth, ...more, device: device({ auth, ...more }) });
 
 /** `ok: <principal> <scopes>`, else the detail code. */
