@@ -4,7 +4,7 @@ import { definePlugin, Type } from "@svc/sdk";
 const Config = Type.Object({
   tools: Type.Array(Type.String({ minLength: 1 }), {
     default: ["sessions_spawn"],
-    description: "Tools that people are asked about",
+    description: "Tools that run only after a person has approved the call",
   }),
 });
 

@@ -10,7 +10,7 @@ import { refusalIn, toInbound, toLines } from "./translate.ts";
 /** Milliseconds to wait for the registration, and for the confirmation of a text. */
 const REGISTER_MS = 30_000;
 const CONFIRM_MS = 30_000;
-/** Milliseconds to wait after QUIT. */
+/** Milliseconds to wait for the server to close the connection after QUIT. */
 const FAREWELL_MS = 1_000;
 /** Number of alternative nicks to try if the wanted one is taken. */
 const NICK_TRIES = 3;
@@ -48,7 +48,7 @@ export class IrcConnection {
   /** Unconfirmed texts by the token of their PING. */
   readonly #unconfirmed = new Map<string, Unconfirmed>();
   #tokens = 0;
-  /** Serializes texts. */
+  /** Settles when the previous text is sent, so that texts are sent one at a time. */
   #saying: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, run: ChannelRun<Settings>, around: ConnectionContext) {

@@ -11,7 +11,7 @@ const FORMATTING =
   // oxlint-disable-next-line no-control-regex -- it matches control characters
   /\u0003(?:\d{1,2}(?:,\d{1,2})?)?|\u0004(?:[0-9a-fA-F]{6}(?:,[0-9a-fA-F]{6})?)?|[\u0002\u000f\u0011\u0016\u001d\u001e\u001f]/g;
 
-/** The message for the gateway; `undefined`: ignored. @param nick current nick of the agent */
+/** Converts a line to a message for the gateway. @param nick current nick of the agent. @returns `undefined`: the line is ignored */
 export function toInbound(event: PrivateMessage, nick: string): InboundMessage | undefined {
   const {
     from_server: fromServer,

@@ -39,7 +39,7 @@ export default definePlugin({
       accounts: [{ id: "default", allowFrom, settings: { host, port } }],
       target: (text) => (PERSON.test(text.trim()) ? text.trim() : undefined),
 
-      /** Returns when the connection ends and throws when it fails: the gateway calls it again, later each time. */
+      /** Returns when the connection ends, throws when it fails. The gateway then calls it again, each time later. */
       async run({ settings, receive, report, signal }) {
         const socket = connect({ ...settings, signal });
         try {

@@ -37,7 +37,7 @@ export function isLarge(json: Uint8Array): boolean {
 const parsing = new Turns();
 
 /**
- * Parses a large message. Strings cost next to nothing, however long. Messages are parsed one at a time: each needs memory of several times its size.
+ * Parses a large message. Strings of any length cost almost nothing. Messages are parsed one at a time, because each needs several times its size in memory.
  * @param turn yields to other connections
  * @throws SyntaxError; HoldsTooMuch
  */

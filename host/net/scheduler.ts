@@ -9,7 +9,7 @@ import { networkOf } from "../auth/client-address.ts";
 
 /** Choice: milliseconds of work after which a turn ends and the event loop handles other events. */
 const TURN_MS = 2;
-/** Choice: milliseconds of recent work from which on a connection counts as greedy: it keeps the loop busy. */
+/** Choice: a connection with at least this many milliseconds of recent work is greedy: it keeps the loop busy. */
 const GREEDY_MS = 5;
 /** Milliseconds that one connection works before the scheduler picks the next. */
 const QUANTUM_MS = 1;
@@ -23,7 +23,7 @@ const FREE = 1 / 20;
 const MOST_MS = 100;
 /** Milliseconds of work below which the scheduler queues no turn in the event loop. */
 const NOTICED_MS = 1;
-/** Milliseconds without work of any other connection after which a connection counts as alone. */
+/** A connection counts as alone when no other connection has worked for this many milliseconds. */
 const LATELY_MS = 100;
 
 /** Source of a connection's bytes. */
@@ -72,13 +72,13 @@ class Scheduler {
   #spent = 0;
   #charged = 0;
   #scheduled = false;
-  /** The share whose work was counted last, and since when (monotonic ms) it is the only one. */
+  /** The share whose work was counted last, and the time (monotonic ms) since which it is the only one. */
   #last: Share | undefined;
   #changedAt = 0;
   #working = false;
   /** A greedy share was served in this turn. */
   #tookGreedy = false;
-  /** Greedy connections wait until then: work that took too long is followed by an equally long pause. monotonic ms */
+  /** Greedy connections wait until this time: an equally long pause follows work that took too long. monotonic ms */
   #restsUntil = 0;
   #rest: NodeJS.Timeout | undefined;
 
@@ -155,7 +155,7 @@ class Scheduler {
       }),
     );
     next = share.work(now + QUANTUM_MS);
-    if (next !== "goes on") ended = performance.now(); // later promise continuations do not count as work of this turn
+    if (next !== "continues") ended = performance.now(); // later promise continuations do not count as work of this turn
   }
 
   #end(isLeft: boolean): void {
@@ -271,7 +271,7 @@ export class Share {
     }
   }
 
-  /** Waits for this connection's turn, ahead of the work queued by `run`. @returns undefined when it may go on at once */
+  /** Waits for this connection's turn, ahead of the work queued by `run`. @returns undefined when the work may continue at once */
   pass(): Promise<void> | undefined {
     if (!this.#isLight(0)) return this.turn();
     const begun = performance.now();
@@ -300,12 +300,12 @@ export class Share {
     }
   }
 
-  /** Called by the scheduler: works until the given time or until its queue is empty, then resumes reading. `goes on`: a promise continuation has the work. */
-  work(until: number): "goes on" | "reads" | undefined {
+  /** Called by the scheduler: works until the given time or until its queue is empty, then resumes reading. `continues`: the rest of the work runs in a promise continuation. */
+  work(until: number): "continues" | "reads" | undefined {
     const part = this.#parts.shift();
     if (part) {
       part();
-      return "goes on";
+      return "continues";
     }
     while (!this.#held && performance.now() < until) {
       const next = this.#works.shift();

@@ -1,5 +1,5 @@
 // long: starts whole programs
-/** examples/ask-first, as its README says: an agent wants a tool, people are asked, and what they say holds. */
+/** examples/ask-first, as its README says: an agent requests a tool, people are asked, and their answer applies. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -39,7 +39,7 @@ async function start(t: TestContext) {
 }
 
 describe("examples/ask-first", { timeout: 120_000 }, () => {
-  it("uses the tool when somebody allows it, and not when somebody denies it", async (t) => {
+  it("uses the tool after an approval, and not after a denial", async (t) => {
     const { asked, reply, say } = await start(t);
     assert.match(await reply(), /not allowed: a person denied it/);
     say("allow-once");
@@ -47,7 +47,7 @@ describe("examples/ask-first", { timeout: 120_000 }, () => {
     assert.deepEqual(asked, ["session_status {}", "session_status {}"]);
   });
 
-  it("asks no more for exactly what was allowed for good", async (t) => {
+  it("does not ask again for the same call after allow-always", async (t) => {
     const { asked, reply, say } = await start(t);
     say("allow-always");
     assert.doesNotMatch(await reply(), /not allowed/);
@@ -56,7 +56,7 @@ describe("examples/ask-first", { timeout: 120_000 }, () => {
     assert.equal(asked.length, 1);
   });
 
-  it("asks the person in svc chat, who says y", async (t) => {
+  it("asks in svc chat, and obeys y and n", async (t) => {
     const { stateDir } = await startGateway(t);
     const chat = inTerminal(t, ["chat"], cleanEnvironment(stateDir));
     await chat.shows(/agent main, model offline\/\S+, session main\n\/help lists[^]*Examples:[^]*> /);
@@ -72,7 +72,7 @@ describe("examples/ask-first", { timeout: 120_000 }, () => {
     assert.equal(await chat.ended, 0);
   });
 
-  it("asks the person in svc approvals watch, for a message that nobody waits at", async (t) => {
+  it("asks in svc approvals watch when the message came without a terminal", async (t) => {
     const { stateDir } = await startGateway(t);
     const svc = (...args: string[]) => inTerminal(t, args, cleanEnvironment(stateDir));
     const alone = svc("chat", "--message", "status");

@@ -1,5 +1,5 @@
 // long: starts a chat server and installs a plugin
-/** examples/community-channel-irc with a real server: talked to, restarted under, split, refused. */
+/** examples/community-channel-irc with a real server: conversations, restarts, long texts and refusals. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -73,7 +73,7 @@ describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgir
     await connected();
     assert.doesNotMatch(await svc("channels", "status", "--json"), new RegExp(PASSWORD));
 
-    // Directly: who is allowed is answered, a stranger is not, whatever they call themselves.
+    // In direct messages, allowed people get answers. A stranger gets none, under any nick.
     const ann = await arrive(t, server, "ann", PASSWORD);
     const mallory = await arrive(t, server, "ann_", PASSWORD);
     mallory.says("bot", "echo let me in");
@@ -81,7 +81,7 @@ describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgir
     await ann.sees(/PRIVMSG ann :hello IRC$/);
     assert.equal(mallory.heard.length, 0);
 
-    // In a channel: only with a mention; anybody there may ask, and is answered there.
+    // In a channel, everyone may ask, but only with a mention. The answer goes to the channel.
     for (const person of [ann, mallory]) {
       person.write("JOIN #team");
       await person.sees(/ 366 /);
@@ -92,7 +92,7 @@ describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgir
     const said = mallory.heard.filter((line) => line.startsWith("#team bot:"));
     assert.equal(said.filter((line) => line.includes("offline responder")).length, 1);
 
-    // What is long comes in pieces, and nothing in it is a command.
+    // Long text is split into lines, and no part of it becomes a command.
     const words = "漢字 and words ".repeat(60).trim();
     const long = { channel: "irc", to: "Ann", message: `${words}\r\nQUIT :gone\r\nlast`, idempotencyKey: "long" };
     await client.call(outbound.send, long);
@@ -109,7 +109,7 @@ describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgir
     });
     await assert.rejects(client.call(outbound.send, { ...nobody, to: "no body" }), { code: "INVALID_REQUEST" });
 
-    // The server dies and comes back; so does the account.
+    // The server is killed and restarted; the account reconnects.
     await server.kill();
     await until(async () => (await account())?.connected === false, "the account away");
     await server.start();
@@ -118,7 +118,7 @@ describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgir
     again.says("bot", "echo back again");
     await again.sees(/PRIVMSG ann :back again$/);
 
-    // The gateway dies and comes back; what the server had confirmed is not said again.
+    // The gateway is killed and restarted; confirmed messages are not sent again.
     await until(async () => (await account())?.waitingOutbound === 0, "the confirmation");
     await client.close();
     await first.stop("SIGKILL");

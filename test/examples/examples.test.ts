@@ -57,7 +57,7 @@ describe("examples/trimmed-gateway", () => {
     assert.equal(await exited, 0);
   });
 
-  it("and the same choice by configuration", async (t) => {
+  it("makes the same choice by configuration", async (t) => {
     const gateway = await startGatewayProcess(directory(t), {
       SVC_CONFIG_PATH: join(root, "examples/trimmed-gateway/svc.json"),
     });

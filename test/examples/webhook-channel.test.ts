@@ -11,7 +11,7 @@ import { directory } from "../directory.ts";
 
 const SECRET = "a-secret-of-the-test";
 
-/** A chat server: keeps what is posted to it. */
+/** A chat server that records posted replies. */
 async function chatServer(t: TestContext) {
   const replies: { authorization: string | undefined; body: unknown }[] = [];
   const server = createServer((request, response) => {
@@ -30,7 +30,7 @@ async function chatServer(t: TestContext) {
 }
 
 it(
-  "examples/webhook-channel takes messages of people who are listed, once each, and posts the replies",
+  "examples/webhook-channel accepts each message of listed people once, and posts the replies",
   { timeout: 120_000 },
   async (t) => {
     const stateDir = directory(t);

@@ -1,5 +1,5 @@
 // long: starts whole programs
-/** The webhook examples run as their READMEs say: a gateway process, what a sender posts, and what came of it. */
+/** The webhook examples run as their READMEs say: a gateway process, a request of a sender, and its outcome. */
 import assert from "node:assert/strict";
 import { createHmac, randomUUID } from "node:crypto";
 import { chmod, cp, readdir, readFile, stat } from "node:fs/promises";
@@ -36,7 +36,7 @@ async function post(gateway: GatewayProcess, path: string, body: string, headers
   return { status: response.status, text: await response.text() };
 }
 
-/** What the status of a run says once it has ended. */
+/** The status of a run once it has ended. */
 async function ended(gateway: GatewayProcess, runId: string, token = TOKEN): Promise<{ status: string }> {
   const url = `${gateway.url.replace("ws:", "http:")}/hooks/runs/${runId}`;
   for (;;) {
@@ -48,7 +48,7 @@ async function ended(gateway: GatewayProcess, runId: string, token = TOKEN): Pro
   }
 }
 
-/** An opened issue becomes a run of the agent, whose reply stands in the session of the issue. */
+/** An opened issue becomes a run of the agent, whose reply is in the session of the issue. */
 async function answersAnIssue(gateway: GatewayProcess, headers: Headers, token = TOKEN): Promise<void> {
   const issue = await readFile(join(TRANSFORM, "issue-opened.json"), "utf8");
   const delivery = { "x-github-event": "issues", "x-github-delivery": randomUUID(), ...headers };
@@ -70,7 +70,7 @@ async function answersAnIssue(gateway: GatewayProcess, headers: Headers, token =
   assert.deepEqual([again.status, JSON.parse(again.text)], [200, { ok: true, runId }], "a delivery that is repeated");
 }
 
-/** Why the loader refuses the checkout itself, if it does. */
+/** Why the loader refuses transforms of the checkout; `false`: it does not. */
 async function checkoutProblem(): Promise<string | false> {
   const own = process.getuid?.();
   const { uid, mode } = await stat(join(TRANSFORM, "hooks/transforms"));
@@ -79,14 +79,14 @@ async function checkoutProblem(): Promise<string | false> {
 }
 
 describe("examples/webhook-transform", () => {
-  it("answers an issue posted with the hook token, from where it lies", async (t) => {
+  it("answers an issue posted with the hook token, from the checkout", async (t) => {
     const problem = await checkoutProblem();
     if (problem) return t.skip(problem);
     const gateway = await start(t, join(TRANSFORM, "svc.json"));
     await answersAnIssue(gateway, { authorization: `Bearer ${TOKEN}` });
   });
 
-  it("skips other news of issues, refuses other payloads, and leaves other events alone", async (t) => {
+  it("skips other actions on issues, refuses other payloads, and ignores other events", async (t) => {
     const copy = join(directory(t), "copy");
     await cp(TRANSFORM, copy, { recursive: true });
     const gateway = await start(t, join(copy, "svc.json"));
@@ -118,7 +118,7 @@ describe("examples/webhook-transform", () => {
       assert.equal(mappings.find(({ id }) => id === "issue")?.transform?.state, "live");
     });
 
-  it("knows GitHub by its signature with signed.json, and nobody else", async (t) => {
+  it("with signed.json accepts only requests that carry GitHub's signature", async (t) => {
     const copy = join(directory(t), "copy");
     await cp(TRANSFORM, copy, { recursive: true });
     const [token, secret] = ["hook token of the test", "secret of the test"];
@@ -130,14 +130,14 @@ describe("examples/webhook-transform", () => {
     const forged = { ...event, "x-hub-signature-256": signature("another") };
     assert.equal((await post(gateway, "issue", issue, forged)).status, 401);
     while (!gateway.log().includes("no signature matches")) await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.doesNotMatch(gateway.log(), /of the test/, "the log tells no secret");
+    assert.doesNotMatch(gateway.log(), /of the test/, "the log contains no secret");
     assert.equal((await post(gateway, "issue", issue, { ...event, authorization: `Bearer ${token}` })).status, 401);
     await answersAnIssue(gateway, { "x-hub-signature-256": signature(secret) }, token);
   });
 });
 
 describe("examples/webhook-action", () => {
-  it("files a ticket of what a monitor posts, before the sender hears of it", async (t) => {
+  it("files a ticket for an alert before it responds", async (t) => {
     const gateway = await start(t, join(ACTION, "svc.json"));
     const bearer = { authorization: `Bearer ${TOKEN}` };
     const alert = await readFile(join(ACTION, "alert.json"), "utf8");

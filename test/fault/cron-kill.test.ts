@@ -71,11 +71,11 @@ it(`${TICKS} scheduled runs have one record each despite all faults`, { timeout:
     await rm(stateDir, { recursive: true, force: true });
   });
   const jobs = await addJobs(ready);
-  const frequent = jobs.find(({ name }) => name === FREQUENT)?.id ?? assert.fail(); // has many runs, which prove little
+  const frequent = jobs.find(({ name }) => name === FREQUENT)?.id ?? assert.fail(); // its many runs do not count: they prove little
   const database = () => new DatabaseSync(join(stateDir, "plugins", "storage-sqlite", "svc.db"), { readOnly: true });
   let settled = 0;
   for (let round = 0; settled < TICKS; round += 1) {
-    assert.ok(round < 400, `seed ${SEED}: only ${settled} times in ${round} rounds`);
+    assert.ok(round < 400, `seed ${SEED}: only ${settled} scheduled runs in ${round} rounds`);
     await pause(100 + random() * 700);
     const fault = random();
     if (fault < 0.25) {
@@ -168,9 +168,9 @@ function checkJob(
   for (; slot !== undefined && slot < nextAt; slot = nextSlot(schedule, id, slot))
     assert.ok(covering(slot), `${where}: no record of ${new Date(slot).toISOString()}`);
   for (const { due_at: dueAt, through_at: throughAt, status } of fires) {
-    assert.equal(nextSlot(schedule, id, dueAt - 1), dueAt, `${where}: ${dueAt} is none of its times`);
+    assert.equal(nextSlot(schedule, id, dueAt - 1), dueAt, `${where}: ${dueAt} is not one of its scheduled times`);
     const isPremature = (status === "skipped" || status === "missed") && throughAt > now + AHEAD_MS;
-    assert.ok(!isPremature, `${where}: ${status} at ${new Date(throughAt).toISOString()}, which has not come`);
+    assert.ok(!isPremature, `${where}: ${status} at ${new Date(throughAt).toISOString()}, which is in the future`);
   }
   // After the clock was set back, the schedule makes it due again.
   let free = nextSlot(schedule, id, now);
@@ -187,16 +187,16 @@ function checkEffects(db: DatabaseSyncInstance, context: string): void {
       .prepare(sql)
       .all()
       .map((row) => Object.values(row).join(" "));
-  const untold = `SELECT f.run_id FROM cron_fires f JOIN cron_jobs j ON j.id = f.job_id
+  const unnotified = `SELECT f.run_id FROM cron_fires f JOIN cron_jobs j ON j.id = f.job_id
     WHERE f.status = 'ran' AND f.outcome = 'ok' AND j.job LIKE '%systemEvent%' AND NOT EXISTS (SELECT 1 FROM heartbeat_events e WHERE e.id = f.run_id)`;
-  assert.deepEqual(lines(untold), [], `${context}: ran, and nobody was told`);
+  assert.deepEqual(lines(unnotified), [], `${context}: ran, and its session was not notified`);
   const tooMuch = `SELECT e.id FROM heartbeat_events e WHERE e.id LIKE 'cron:%'
     AND NOT EXISTS (SELECT 1 FROM cron_fires f WHERE f.run_id = e.id AND f.status = 'ran')`;
-  assert.deepEqual(lines(tooMuch), [], `${context}: told, and not recorded as run`);
+  assert.deepEqual(lines(tooMuch), [], `${context}: notified, and not recorded as run`);
   const unasked = `SELECT f.run_id FROM cron_fires f JOIN cron_jobs j ON j.id = f.job_id
     WHERE f.status = 'ran' AND f.outcome = 'ok' AND j.job LIKE '%agentTurn%' AND NOT EXISTS (SELECT 1 FROM agent_runs r WHERE r.run_id = f.run_id)`;
-  assert.deepEqual(lines(unasked), [], `${context}: ran, and nobody was asked`);
+  assert.deepEqual(lines(unasked), [], `${context}: ran, and no agent run exists`);
   const unrecorded = `SELECT r.run_id FROM agent_runs r WHERE r.run_id LIKE 'cron:%' AND r.status NOT IN ('accepted', 'running')
     AND NOT EXISTS (SELECT 1 FROM cron_fires f WHERE f.run_id = r.run_id AND f.status IN ('ran', 'running'))`;
-  assert.deepEqual(lines(unrecorded), [], `${context}: asked, and not recorded as run`);
+  assert.deepEqual(lines(unrecorded), [], `${context}: an agent run exists, and is not recorded as run`);
 }

@@ -1,4 +1,4 @@
-/** Calls of `send` while the channel of a new gateway is still starting: told to retry, never that the channel does not exist. */
+/** Calls of `send` while the channel of a new gateway is still starting: they get a retry time, never an error that the channel does not exist. */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ export default definePlugin({
 `;
 
 it(
-  "callers of a channel that is loading or replaced wait, or are told to come again",
+  "callers of a channel that is loading or being replaced wait, or get UNAVAILABLE with a retry time",
   { timeout: 120_000 },
   async (t) => {
     const stateDir = directory(t);

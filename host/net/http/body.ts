@@ -7,7 +7,7 @@ import { shareOf } from "../scheduler.ts";
 
 const readerCode = lazy(() => import("raw-body"));
 
-/** Resolves at the turn of the request's connection. @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
+/** Resolves when the scheduler gives the request's connection its turn. @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
 export type ReadBody = (request: IncomingMessage, limit: number) => Promise<Buffer>;
 
 const EMPTY = Buffer.alloc(0);

@@ -8,8 +8,8 @@ const PAGE = `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>svc gateway</title>
 <h1>svc gateway is running</h1>
-<p>There is no page to use it here. In a terminal of its machine, type <code>svc --help</code>.
-<p>The documentation is README.md of svc.
+<p>This address serves no page. To use the gateway, run <code>svc --help</code> in a terminal on its machine.
+<p>The documentation starts in README.md of svc.
 `;
 
 /** Choice: only for requests whose `Accept` names HTML, as browsers send; programs get the 404. @returns whether it answered */

@@ -32,7 +32,7 @@ export interface HttpOptions {
   readiness(): Readiness;
   /** Milliseconds within which a body must arrive. Default 30000. Spec: http/auth.md §4. */
   readonly bodyTimeoutMs?: number;
-  /** Gets every request before the routes. @returns whether it answers this one. Default: it answers none. */
+  /** Called with every request before the routes. @returns whether it answers this request. Default: it answers none. */
   ingress?(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
@@ -171,7 +171,7 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
       try {
         router.register(path, [method], (context, next) => serveRoute(context as unknown as Context, next, entry)); // the same context, typed twice
       } catch (error) {
-        entry.owner.charge(error, `route ${method} ${path}`); // an invalid pattern costs its plugin only this route
+        entry.owner.charge(error, `route ${method} ${path}`); // a plugin with an invalid pattern loses only this route
       }
     }
     routes = router.routes() as unknown as typeof routes;
@@ -274,7 +274,7 @@ function nothingServed(context: Context): void {
 async function refuse(context: Context, error: unknown, log: Logger): Promise<void> {
   const known = isGatewayError(error) ? error : internal(context, error, log);
   const { status, headers, body } = toHttpRefusal(known);
-  for (const name of context.res.getHeaderNames()) if (!isSecurityHeader(name)) context.remove(name); // set by a reply that could not be sent
+  for (const name of context.res.getHeaderNames()) if (!isSecurityHeader(name)) context.remove(name); // headers of a reply that could not be sent
   const isTooLarge = known.code === "PAYLOAD_TOO_LARGE";
   if (isTooLarge || !context.req.complete) context.set("Connection", "close"); // the rest of the body is not read
   await sendReply(context, { status, headers, body }, () => undefined);

@@ -26,7 +26,7 @@ export interface TlsPlaces {
 export interface CertificateFiles {
   readonly certPath: string;
   readonly keyPath: string;
-  /** File with the certificates between that one and its root. */
+  /** File with the intermediate certificates between the certificate and its root. */
   readonly caPath?: string;
   /** The gateway generates and renews the files. */
   readonly isGenerated: boolean;

@@ -11,8 +11,8 @@ import {
 import { keepGenerated } from "./generated.ts";
 
 /**
- * Milliseconds between two checks of the files. Choice: polling instead of watching, which also notices that a symbolic
- * link points to another file.
+ * Milliseconds between two checks of the files. Choice: polling instead of watching, because polling also notices when a
+ * symbolic link points to another file.
  */
 export const LOOK_MS = 10_000;
 /**
@@ -45,7 +45,7 @@ export class PortCertificate {
   /** @throws StartupRefusal naming the file and the next step */
   static async open(options: PortCertificateOptions): Promise<PortCertificate> {
     const opened = new PortCertificate(options, await load(options));
-    opened.#warnOfItsEnd();
+    opened.#warnOfExpiry();
     return opened;
   }
 
@@ -66,25 +66,25 @@ export class PortCertificate {
     const { log } = this.#options;
     try {
       const next = await load(this.#options);
-      if (next.digest === this.#current.digest) return this.#warnOfItsEnd();
+      if (next.digest === this.#current.digest) return this.#warnOfExpiry();
       this.#current = next;
       this.#warned = undefined;
       changed(next);
       const ends = new Date(next.endsAt).toISOString();
       log.info({ fingerprint: next.fingerprint, ends }, "the TLS certificate was replaced");
-      this.#warnOfItsEnd();
+      this.#warnOfExpiry();
     } catch (error) {
       if (!(error instanceof StartupRefusal))
-        log.error({ err: error }, "the TLS certificate could not be read; the one in use stays");
-      else this.#warn(`the TLS certificate in use stays, because the new one is unusable: ${error.message}`);
+        log.error({ err: error }, "the TLS certificate could not be read; the current one stays in use");
+      else this.#warn(`the current TLS certificate stays in use, because the new one is unusable: ${error.message}`);
     }
   }
 
-  #warnOfItsEnd(): void {
+  #warnOfExpiry(): void {
     const { endsAt } = this.#current;
     if (endsAt - this.#options.clock.now() > WARN_MS) return;
     this.#warn(
-      `the TLS certificate expires on ${new Date(endsAt).toISOString()}; renew it, the gateway reads the new one without a restart`,
+      `the TLS certificate expires on ${new Date(endsAt).toISOString()}; renew it: the gateway loads the new one without a restart`,
     );
   }
 

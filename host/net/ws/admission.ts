@@ -121,7 +121,7 @@ export class Admission {
   }
 
   async #denial(admission: AdmissionInput): Promise<Denial | undefined> {
-    // A client that can read the state directory could remove any plugin: no gate keeps it from connecting to fix one.
+    // A client that can read the state directory could remove any plugin, so no gate stops it: it may connect to repair one.
     if (admission.principal.provenance === "local") return undefined;
     const { admit, admitDevice } = this.#hooks;
     const denial = await admit.emit(admission);

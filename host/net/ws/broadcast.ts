@@ -35,7 +35,7 @@ export class Broadcaster {
   /** Created when the first client that can resume connects. */
   #replay: ReplayLog | undefined;
 
-  /** @param formerlyForAll whether events that older gateways sent to every connection go to all again; read for each event */
+  /** @param formerlyForAll called for each event: whether events that older gateways sent to every connection still go to all */
   constructor(formerlyForAll: () => boolean = () => false) {
     this.#isForAll = (event) => event.scope === undefined || (event.formerlyForAll === true && formerlyForAll());
   }

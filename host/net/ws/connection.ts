@@ -50,7 +50,7 @@ export interface ConnectionOptions {
   readonly backlog: Backlog;
 }
 
-/** State needed until the connection is admitted, then freed; most of its cost. */
+/** State of a connection that is not admitted yet, freed afterwards: most of the connection's cost. */
 interface Pending {
   readonly peer: Peer;
   readonly nonce: string;
@@ -161,7 +161,7 @@ export class Connection implements Receiver {
       if (received <= MAX_PAYLOAD_BYTES.beforeConnect) return;
       socket.off("data", count);
       this.close(CLOSE.tooLarge, "");
-      this.#share.stop(); // otherwise all it sends until it is terminated is buffered
+      this.#share.stop(); // otherwise everything it sends until its termination is buffered
     };
     socket.prependListener("data", count);
   }
@@ -349,7 +349,7 @@ export class Connection implements Receiver {
     this.#left(code);
   }
 
-  /** Ends the connection for the gateway, though its client may still read from the socket. */
+  /** Ends the connection for the gateway. Its client may still read from the socket. */
   #left(code: number): void {
     if (this.#isGone) return;
     this.#isGone = true;

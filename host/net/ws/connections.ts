@@ -82,7 +82,7 @@ export class Connections {
   #closeOldest(): void {
     const [oldest] = this.#pending;
     if (!oldest) return;
-    this.#pending.delete(oldest); // its socket is terminated soon, even if the client ignores the close
+    this.#pending.delete(oldest); // a client that ignores the close is terminated soon
     oldest.close(CLOSE.policy, "too many connections are pending; connect again");
   }
 

@@ -40,7 +40,7 @@ export interface DispatcherOptions {
   readonly log: Logger;
   /** The plugin that would serve a method, and why it does not. */
   absentProvider(method: string): AbsentPlugin | undefined;
-  /** Pause that a call of an unserved method waits for: its plugin is being replaced. */
+  /** The pause that a call of an unserved method waits for while its plugin is being replaced. */
   holdFor(method: string): Hold | undefined;
   /** Whether the credential behind a principal is still valid. */
   isLive(principal: Principal): boolean;
@@ -248,7 +248,7 @@ export class Dispatcher {
   }
 }
 
-/** Whether the call reaches the old version during a reload, because calls pending there wait for what this one delivers. */
+/** Whether the call reaches the old version of a plugin during a reload: pending calls of that version wait for the answer that this call delivers. */
 function endsWaiting(entry: LiveMethod | undefined): boolean {
   return entry?.method.answers === true && entry.owner.ready;
 }

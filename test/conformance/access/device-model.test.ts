@@ -142,7 +142,7 @@ class History {
     if (expected !== "open") return;
     const told = outcome.auth ?? assert.fail("no token");
     const before = model.opened(device.id, as, wanted, value !== undefined, told.deviceToken);
-    if (before !== undefined) assert.equal(told.deviceToken, before, "the token it has");
+    if (before !== undefined) assert.equal(told.deviceToken, before, "the token is unchanged");
     assert.deepEqual([...told.scopes].sort(), [...(model.token(device.id, as)?.scopes ?? [])].sort());
     this.#sockets.set(model.standing.at(-1) ?? assert.fail(), outcome.socket);
   }
@@ -163,7 +163,7 @@ class History {
       if (standing.has(one)) {
         assert.deepEqual(await powers(socket), one.powers);
       } else {
-        await soon(() => socket.ws.readyState === 3, "a connection outlived what let it in");
+        await soon(() => socket.ws.readyState === 3, "the close of a connection whose credential ended");
         this.#sockets.delete(one);
       }
     }
@@ -185,7 +185,7 @@ class History {
     for (const { value, device, role: as } of this.#model.dead) {
       if (this.#model.token(device, as)?.value === value && this.#model.token(device, as)?.live) continue;
       const identity = this.#devices.find(({ id }) => id === device) ?? assert.fail();
-      assert.equal((await this.#scene.byToken(identity, value, { role: as })).ok, false, "a token came back to life");
+      assert.equal((await this.#scene.byToken(identity, value, { role: as })).ok, false, "an ended token was accepted");
     }
   }
 }

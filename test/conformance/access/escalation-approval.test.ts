@@ -107,7 +107,7 @@ describe("an approval", limited, () => {
       body: "{}",
     });
     assert.ok(status < 300, String(status));
-    await soon(() => told.length === 3, "the webhook set nothing off");
+    await soon(() => told.length === 3, "the attempts of the webhook");
     assert.deepEqual(new Set(told), new Set(["missing scope: operator.pairing"]));
     assert.equal(await scene.paired(device), undefined);
   });

@@ -38,7 +38,7 @@ describe("what a device left behind", limited, () => {
     const lost = client.request("exec.approval.request", request, { expectFinal: true }).catch((error: Error) => error);
     await soon(
       () => scene.events.some(({ event }) => event === "exec.approval.requested"),
-      "nobody was told of the question",
+      "the event of the question",
     );
     await scene.client.request("device.token.revoke", { deviceId: operator.id, role: "operator" });
     assert.ok((await lost) instanceof Error);
@@ -64,7 +64,7 @@ describe("what a device left behind", limited, () => {
     const owner = await scene.connect({ scopes });
     await owner.call(cron.run, { id: job.id, mode: "force" });
     const statuses = async () => (await owner.call(cron.runs, { id: job.id })).entries.map(({ status }) => status);
-    await soon(async () => (await statuses()).includes("ok"), "the job did not run");
+    await soon(async () => (await statuses()).includes("ok"), "the run of the job");
     const again = { id: "again", command: "true", timeoutMs: 60_000 };
     const { decision } = (await owner.request("exec.approval.request", again)) as { decision: unknown };
     assert.equal(decision, "allow-always");

@@ -30,7 +30,7 @@ async function race(scene: Scene, method: (typeof ACTS)[number], role: Role, tur
   const act = scene.client.request(method, which);
   const late = Array.from({ length: CONNECTS - (turn % CONNECTS) }, come);
   const [, ...outcomes] = await Promise.all([act, ...early, ...late]);
-  await soon(async () => (await lasting(outcomes)).length === 0, `${method} of a ${role}: one stayed in`);
+  await soon(async () => (await lasting(outcomes)).length === 0, `${method} of a ${role}: all connections are closed`);
   for (const { ok, auth } of outcomes)
     if (ok) assert.equal(auth?.deviceToken ?? deviceToken, deviceToken, "no newer token");
   assert.equal((await come()).ok, false);

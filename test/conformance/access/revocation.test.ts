@@ -98,7 +98,10 @@ for (const act of ACTS) {
         assert.deepEqual(heard, [], `${way} still heard events`);
         assert.ok(!sockets[way].frames.some(({ id, ok }) => id === "held" && ok === true));
       }
-      await soon(() => holds.calls.size === WAYS.length - act.ends.length, "a call outlived its connection");
+      await soon(
+        () => holds.calls.size === WAYS.length - act.ends.length,
+        "the end of the calls of closed connections",
+      );
       for (const way of WAYS.filter((one) => !act.ends.includes(one))) {
         assert.equal((await ask(sockets[way], "health")).ok, true, `${way} stays`);
         const heard = sockets[way].frames.some(({ payload }) => payload?.["text"] === "after it");

@@ -112,7 +112,7 @@ class Walk {
   }
 
   async check(): Promise<void> {
-    const client = await this.#admin().catch((error: Error) => assert.fail(`svc is out: ${error.message}`));
+    const client = await this.#admin().catch((error: Error) => assert.fail(`svc was refused: ${error.message}`));
     await client.request("probe.admin", {}).catch((error: Error) => assert.fail(`svc is no admin: ${error.message}`));
     await client.close();
   }

@@ -1,4 +1,4 @@
-/** Every row of the specification is in the title of a test, or says why not. */
+/** Every row of the specification is in the title of a test, or gives the reason why it has no test. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const tested = new Set(
 );
 
 describe("the rows of the specification", () => {
-  it("are in the title of a test, unless they say why not", () => {
+  it("are in the title of a test, unless they give a reason", () => {
     const bare = Object.entries(ROWS).filter(([id, row]) => typeof row === "string" && !tested.has(id));
     assert.deepEqual(bare, []);
   });

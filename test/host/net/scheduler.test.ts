@@ -76,6 +76,15 @@ describe("turns at the event loop", () => {
     assert.deepEqual(order, ["modest", "greedy", "greedy", "greedy"]);
   });
 
+  it("are passed at once by a light connection, and waited for by a greedy one", async () => {
+    assert.equal(newShare().pass(), undefined);
+    const greedy = await greedyShare();
+    newShare().measure(() => busy(LONG_MS)); // the loop is busy
+    const turn = greedy.pass();
+    assert.ok(turn);
+    await turn;
+  });
+
   it("are given to a connection that keeps the loop busy, however many others there are", async () => {
     const greedy = await greedyShare();
     newShare().measure(() => busy(LONG_MS)); // the loop is busy, so all wait

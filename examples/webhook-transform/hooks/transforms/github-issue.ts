@@ -13,7 +13,7 @@ export default defineTransform({
     repository: Type.Object({ full_name: Type.String() }),
   }),
 
-  // Run before a new version of this file goes live.
+  // The gateway checks these before a new version of this file goes live.
   examples: [
     {
       name: "opened",

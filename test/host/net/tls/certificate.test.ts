@@ -144,7 +144,7 @@ describe("the certificate in use", () => {
     assert.equal(certificate.current.fingerprint, before);
     assert.match(
       warnings.join(),
-      /^the TLS certificate in use stays, because the new one is unusable: gateway\.tls\.keyPath: .* is not the key/,
+      /^the current TLS certificate stays in use, because the new one is unusable: gateway\.tls\.keyPath: .* is not the key/,
     );
     await clock.advance(3 * LOOK_MS);
     assert.equal(warnings.length, 1, "the same is said once");
