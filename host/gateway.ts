@@ -111,7 +111,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
       .catch((error: unknown) =>
         log.error(
           { err: error },
-          "an ended credential could not be recorded; it stays refused only until the gateway stops",
+          "an ended credential could not be recorded: it is refused only until the gateway stops; once the state directory is writable, revoke it again",
         ),
       );
   };

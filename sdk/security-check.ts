@@ -28,7 +28,7 @@ export interface SecurityHit {
   /** The finding in one sentence. Never contains a secret. */
   readonly message: string;
   /** The command line that fixes it. */
-  readonly mend: string;
+  readonly fix: string;
   /** Default: the severity of the check. */
   readonly severity?: SecuritySeverity;
 }

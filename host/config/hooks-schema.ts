@@ -50,7 +50,7 @@ const Verify = Strict({
   toleranceSeconds: Type.Optional(
     Type.Integer(
       item(
-        "Allowed deviation of a signed timestamp in seconds; at most half the day for which deliveries are remembered. Default: the verifier's.",
+        "Allowed deviation of a signed timestamp in seconds. Maximum: 12 hours, half the time for which deliveries are remembered. Default: the verifier's.",
         { minimum: 1, maximum: 43_200 },
       ),
     ),

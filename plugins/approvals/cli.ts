@@ -197,7 +197,7 @@ export default defineCommands([
 function allowance({ always, session, for: given }: CommandContext["options"]): QuestionAnswer {
   if (always === true && (session === true || given !== undefined))
     return invalidRequest(
-      "--always grants 90 days and excludes --for and --session\nNext: svc approvals allow <id> --for 1h",
+      "--always grants 90 days and cannot be combined with --for or --session\nNext: svc approvals allow <id> --for 1h",
     );
   if (always === true) return { decision: "allow-always" };
   if (session !== true && given === undefined) return { decision: "allow-once" };

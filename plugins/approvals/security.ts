@@ -91,6 +91,6 @@ function isNarrowed({ config }: SecurityView): boolean {
 
 function hit(agentId: string, what: string, words: readonly string[]): SecurityHit {
   const who = agentId === "*" ? "An agent without rules of its own" : `Agent ${bounded(agentId, 60)}`;
-  const mend = commandText(["svc", "approvals", ...words, "--agent", agentId]);
-  return { about: `${FILE}: ${bounded(agentId, 60)}`, message: `${who} ${what}.`, mend };
+  const fix = commandText(["svc", "approvals", ...words, "--agent", agentId]);
+  return { about: `${FILE}: ${bounded(agentId, 60)}`, message: `${who} ${what}.`, fix };
 }

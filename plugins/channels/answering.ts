@@ -266,7 +266,7 @@ export class Answering {
 
   #throwIfStopped(): void {
     if (this.#sources.signal.aborted)
-      unavailable("the plugin channels is stopping; its next start resumes the message");
+      unavailable("the plugin channels is stopping; after its next start it continues with this message");
   }
 
   /** @throws GatewayError `UNAVAILABLE` if the plugin stops meanwhile */

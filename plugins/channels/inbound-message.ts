@@ -31,7 +31,7 @@ const LONE_SURROGATE = /\p{Cs}/gu;
 /** @throws GatewayError `INVALID_REQUEST` naming the fault */
 export function checkedMessage(message: InboundMessage): Inbound {
   if (!matches(Inbound, message))
-    return invalidRequest(`the channel handed over an invalid message: ${describeViolations(Inbound, message)}`);
+    return invalidRequest(`the channel passed an invalid message: ${describeViolations(Inbound, message)}`);
   return { ...message, text: cleanText(message.text) };
 }
 

@@ -28,7 +28,7 @@ export default defineSecurityChecks([
           {
             about: [...path, "allowFrom"].join("."),
             message: `Anyone may write${dmScope === "main" ? ", and all people share one session with its history" : ""}.`,
-            mend: setCommand([...path, "allowFrom"], named),
+            fix: setCommand([...path, "allowFrom"], named),
             ...(dmScope === "main" ? { severity: "critical" as const } : {}),
           },
         ];
@@ -46,7 +46,7 @@ export default defineSecurityChecks([
               {
                 about: [...path, "requireMention"].join("."),
                 message: `In groups the agent also reads messages that do not mention it${textsOf(section["groups"]).includes(EVERYBODY) ? ", in every group" : ""}.`,
-                mend: setCommand([...path, "requireMention"], true),
+                fix: setCommand([...path, "requireMention"], true),
               },
             ]
           : [],

@@ -42,8 +42,8 @@ export function unseen(list: readonly PairedDevice[], now: number): readonly Sec
     const seen = Math.max(approvedAtMs, ...tokens.map(({ lastUsedAtMs = 0 }) => lastUsedAtMs));
     const days = Math.floor((now - seen) / DAY_MS);
     if (days < UNSEEN_DAYS) return [];
-    const mend = commandText(["svc", "devices", "remove", deviceId]);
-    return [{ about: named(deviceId, displayName), message: `The device was last seen ${days} days ago.`, mend }];
+    const fix = commandText(["svc", "devices", "remove", deviceId]);
+    return [{ about: named(deviceId, displayName), message: `The device was last seen ${days} days ago.`, fix }];
   });
 }
 
@@ -53,8 +53,8 @@ export function oldTokens(list: readonly PairedDevice[], now: number): readonly 
     tokens.filter(isOperators).flatMap(({ createdAtMs, rotatedAtMs = createdAtMs }) => {
       const days = Math.floor((now - rotatedAtMs) / DAY_MS);
       if (days < TOKEN_DAYS) return [];
-      const mend = commandText(["svc", "devices", "rotate", deviceId, "operator"]);
-      return [{ about: named(deviceId, displayName), message: `Its operator token is ${days} days old.`, mend }];
+      const fix = commandText(["svc", "devices", "rotate", deviceId, "operator"]);
+      return [{ about: named(deviceId, displayName), message: `Its operator token is ${days} days old.`, fix }];
     }),
   );
 }
@@ -67,9 +67,9 @@ export function manyAdmins(list: readonly PairedDevice[]): readonly SecurityHit[
     Math.max(0, ...tokens.map(({ lastUsedAtMs = 0 }) => lastUsedAtMs));
   const [least] = admins.toSorted((one, other) => lastUsed(one) - lastUsed(other));
   if (admins.length <= MOST_ADMINS || !least) return [];
-  const mend = ["svc", "devices", "rotate", least.deviceId, "operator", "--scopes", "operator.read,operator.write"];
+  const fix = ["svc", "devices", "rotate", least.deviceId, "operator", "--scopes", "operator.read,operator.write"];
   const message = `${admins.length} devices are admins; ${named(least.deviceId, least.displayName)} was used least recently.`;
-  return [{ about: "devices", message, mend: commandText(mend) }];
+  return [{ about: "devices", message, fix: commandText(fix) }];
 }
 
 function isOperators({ role, revokedAtMs }: Token): boolean {

@@ -26,7 +26,7 @@ export default defineSecurityChecks([
           {
             about: settingText(["mcp", "servers", name, "url"]),
             message: `The server ${name} is called over the network without TLS${withSecret ? ", and its headers are sent with each request" : ""}; use an https address, or disable it.`,
-            mend: setCommand(["mcp", "servers", name, "enabled"], false), // the address may hold a secret
+            fix: setCommand(["mcp", "servers", name, "enabled"], false), // the address may hold a secret
             ...(withSecret ? { severity: "critical" as const } : {}),
           },
         ];
@@ -47,7 +47,7 @@ export default defineSecurityChecks([
             {
               about: settingText(["mcp", "servers", name, "args", at]),
               message: `An argument of ${name} looks like a secret; pass it in mcp.servers.${name}.env instead.`,
-              mend: unsetCommand(["mcp", "servers", name, "args", at]),
+              fix: unsetCommand(["mcp", "servers", name, "args", at]),
             },
           ];
         });

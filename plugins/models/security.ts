@@ -32,7 +32,7 @@ export default defineSecurityChecks([
                 {
                   about: settingText(path),
                   message: `The key of ${name} is sent over the network without TLS.`,
-                  mend: setCommand(path, withTls(url)),
+                  fix: setCommand(path, withTls(url)),
                 },
               ]
             : [],

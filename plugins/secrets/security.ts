@@ -12,7 +12,7 @@ export default defineSecurityChecks([
         .map(([name]) => ({
           about: `secrets.providers.${name}.allowInsecurePath`,
           message: `The program of provider ${name} may be owned and writable by other users.`,
-          mend: unsetCommand(["secrets", "providers", name, "allowInsecurePath"]),
+          fix: unsetCommand(["secrets", "providers", name, "allowInsecurePath"]),
         })),
   },
 ]);

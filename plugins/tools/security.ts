@@ -13,7 +13,7 @@ export default defineSecurityChecks([
             {
               about: "tools.fromOutside",
               message: "Calls caused by external content run without approval.",
-              mend: unsetCommand(["tools", "fromOutside"]),
+              fix: unsetCommand(["tools", "fromOutside"]),
             },
           ]
         : [],
@@ -31,7 +31,7 @@ export default defineSecurityChecks([
         {
           about: "gateway.tools.allow",
           message: `/tools/invoke may call ${dangerous.join(", ")}, which it denies by default.`,
-          mend: setCommand(["gateway", "tools", "allow"], rest),
+          fix: setCommand(["gateway", "tools", "allow"], rest),
         },
       ];
     },

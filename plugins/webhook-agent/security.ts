@@ -27,7 +27,7 @@ export default defineSecurityChecks([
             {
               about: "hooks.allowedSessionKeyPrefixes",
               message: "Senders choose the session, and its key may have any prefix.",
-              mend: setCommand(["hooks", "allowedSessionKeyPrefixes"], ["hook:"]),
+              fix: setCommand(["hooks", "allowedSessionKeyPrefixes"], ["hook:"]),
             },
           ],
     ),
@@ -43,7 +43,7 @@ export default defineSecurityChecks([
         {
           about: "hooks.allowedAgentIds",
           message: "Senders may request any agent.",
-          mend: setCommand(["hooks", "allowedAgentIds"], ["main"]),
+          fix: setCommand(["hooks", "allowedAgentIds"], ["main"]),
         },
       ];
     }),
@@ -62,7 +62,7 @@ export default defineSecurityChecks([
         .map(([path]) => ({
           about: settingText(path),
           message: "Posted content is passed to the model without markers.",
-          mend: unsetCommand([...path, "allowUnsafeExternalContent"]),
+          fix: unsetCommand([...path, "allowUnsafeExternalContent"]),
         }));
     }),
   },

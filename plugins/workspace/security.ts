@@ -18,6 +18,6 @@ async function sharedHit(directory: string): Promise<readonly SecurityHit[]> {
   const { path, fault } = shared;
   const about = "tools.exec.pathPrepend";
   return fault === "writable"
-    ? [{ about, message: `Other users can write to ${path}.`, mend: commandText(["chmod", "go-w", path]) }]
-    : [{ about, message: `${path} belongs to another user.`, mend: `chown "$(id -un)" ${commandText([path])}` }];
+    ? [{ about, message: `Other users can write to ${path}.`, fix: commandText(["chmod", "go-w", path]) }]
+    : [{ about, message: `${path} belongs to another user.`, fix: `chown "$(id -un)" ${commandText([path])}` }];
 }

@@ -23,7 +23,7 @@ export async function audit(context: CommandContext): Promise<number> {
     );
   const view = hostView(await pluginsHere(), process.env, Date.now());
   const seen = await examine(view, context.connect);
-  const fixed = fix === true ? await mendModes(seen, context.stateDir, view.now) : undefined;
+  const fixed = fix === true ? await fixModes(seen, context.stateDir, view.now) : undefined;
   const isMended = ({ repair: asked }: SecurityFinding) =>
     fixed?.done.some(({ path, failed }) => path === asked?.path && failed === undefined) === true;
   const findings = seen.findings.filter((finding) => !isMended(finding));
@@ -44,7 +44,7 @@ export async function audit(context: CommandContext): Promise<number> {
 }
 
 /** Choice: only modes, since any other fix changes behaviour that someone may rely on. */
-async function mendModes({ findings }: Audit, stateDir: string, now: number): Promise<Fixed> {
+async function fixModes({ findings }: Audit, stateDir: string, now: number): Promise<Fixed> {
   const repairs = findings.flatMap((finding) => (finding.repair?.kind === "mode" ? [finding.repair] : []));
   const id = repairId(now, randomBytes(3).toString("hex"));
   return { id, done: repairs.length === 0 ? [] : await repair(stateDir, id, repairs, now) };
@@ -73,10 +73,10 @@ function findingLines(findings: readonly SecurityFinding[]): string[] {
   return SEVERITIES.flatMap((wanted) => {
     const group = findings.filter(({ severity }) => severity === wanted);
     if (group.length === 0) return [];
-    const lines = group.flatMap(({ id, about, message, why, mend }) => [
+    const lines = group.flatMap(({ id, about, message, why, fix }) => [
       `  ${visible(id)}  ${visible(about)}: ${visible(message)}`,
       `    why: ${visible(why)}`,
-      `    fix: ${visible(mend)}`,
+      `    fix: ${visible(fix)}`,
     ]);
     return [`${wanted} (${group.length})`, ...lines, ""];
   });

@@ -16,7 +16,7 @@ export const CONFIG_CHECKS: readonly HostCheck[] = [
     find: ({ file }) => {
       const [issue] = file.issues;
       if (!issue || Object.keys(file.resolved).length > 0) return [];
-      return [{ about: file.path, message: `It cannot be read: ${issue.message}.`, mend: "svc config validate" }];
+      return [{ about: file.path, message: `It cannot be read: ${issue.message}.`, fix: "svc config validate" }];
     },
   },
   {
@@ -31,7 +31,7 @@ export const CONFIG_CHECKS: readonly HostCheck[] = [
       return [...issues, ...(refusal ? [refusal] : [])].slice(0, MOST).map(({ path, message }): HostHit => ({
         about: path || file.path,
         message: `It is refused: ${message}.`,
-        mend: "svc config validate",
+        fix: "svc config validate",
       }));
     },
   },
@@ -47,7 +47,7 @@ export const CONFIG_CHECKS: readonly HostCheck[] = [
         .map(({ path }) => ({
           about: settingText(path),
           message: `The secret is written in the file; export it as ${variableFor(path)} first.`,
-          mend: setCommand(path, `\${${variableFor(path)}}`),
+          fix: setCommand(path, `\${${variableFor(path)}}`),
         }));
     },
   },

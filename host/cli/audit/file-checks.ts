@@ -52,8 +52,8 @@ async function sharedHit(path: string, isDirectoryOf = false): Promise<HostHit[]
   const { path: about, fault } = shared;
   return [
     fault === "writable"
-      ? { about, message: "Other users can write to it.", mend: commandText(["chmod", "go-w", about]) }
-      : { about, message: "It belongs to another user.", mend: `chown "$(id -un)" ${commandText([about])}` },
+      ? { about, message: "Other users can write to it.", fix: commandText(["chmod", "go-w", about]) }
+      : { about, message: "It belongs to another user.", fix: `chown "$(id -un)" ${commandText([about])}` },
   ];
 }
 
@@ -68,13 +68,13 @@ async function permissions({ stateDir, paths: { configPath } }: HostView): Promi
         ? {
             about,
             message: `Its mode gives other users access: ${octal(all.find(({ path }) => path === about)?.mode ?? 0)}.`,
-            mend: commandText(["chmod", octal(repair.mode), about]),
+            fix: commandText(["chmod", octal(repair.mode), about]),
             repair,
           }
         : {
             about,
             message: `${message[0]?.toUpperCase()}${message.slice(1)}.`,
-            mend: `chown "$(id -un)" ${commandText([about])}`,
+            fix: `chown "$(id -un)" ${commandText([about])}`,
           },
   );
 }

@@ -11,7 +11,7 @@ export const RANDOM = '"$(openssl rand -hex 24)"';
 /** One hit if the key has this value. */
 function flagged(path: string, wanted: unknown, message: string): (view: HostView) => readonly HostHit[] {
   return ({ config }) =>
-    configAt(config, path) === wanted ? [{ about: path, message, mend: unsetCommand(path.split(".")) }] : [];
+    configAt(config, path) === wanted ? [{ about: path, message, fix: unsetCommand(path.split(".")) }] : [];
 }
 
 export const GATEWAY_CHECKS: readonly HostCheck[] = [
@@ -26,7 +26,7 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
             {
               about: "gateway.auth.mode",
               message: `The mode is none${exposure === "none" ? "" : ", and other machines can connect to the gateway"}.`,
-              mend: setCommand(["gateway", "auth", "mode"], "token"),
+              fix: setCommand(["gateway", "auth", "mode"], "token"),
               ...(exposure === "none" ? { severity: "warning" as const } : {}),
             },
           ],
@@ -44,7 +44,7 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
         {
           about: secret.name,
           message: `The ${mode === "password" ? "password" : "token"} ${weakness}.`,
-          mend:
+          fix:
             secret.from === "environment"
               ? `export ${secret.name}=${RANDOM}`
               : `svc config set --string gateway.auth.${isKept ? "token" : mode} ${RANDOM}`,
@@ -66,7 +66,7 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
             {
               about: "gateway.tls.enabled",
               message: "Other machines can connect to the gateway without TLS, and no proxy is configured.",
-              mend: setCommand(["gateway", "tls", "enabled"], true),
+              fix: setCommand(["gateway", "tls", "enabled"], true),
             },
           ],
   },
@@ -80,7 +80,7 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
       return proxies.filter(isWide).map((network) => ({
         about: "gateway.trustedProxies",
         message: `${network} is trusted as a proxy, far more addresses than a proxy has.`,
-        mend: setCommand(["gateway", "trustedProxies"], narrow.length > 0 ? narrow : ["127.0.0.1"]),
+        fix: setCommand(["gateway", "trustedProxies"], narrow.length > 0 ? narrow : ["127.0.0.1"]),
       }));
     },
   },
@@ -96,7 +96,7 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
             {
               about: "gateway.auth.trustedProxy.secret",
               message: "This machine itself is a trusted proxy, and no proxy secret is set.",
-              mend: `svc config set --string gateway.auth.trustedProxy.secret ${RANDOM}`,
+              fix: `svc config set --string gateway.auth.trustedProxy.secret ${RANDOM}`,
             },
           ]
         : [],
@@ -111,7 +111,7 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
             {
               about: "gateway.auth.trustedProxy.allowUsers",
               message: "Everyone the proxy accepts may use this gateway.",
-              mend: setCommand(["gateway", "auth", "trustedProxy", "allowUsers"], ["you@example.com"]),
+              fix: setCommand(["gateway", "auth", "trustedProxy", "allowUsers"], ["you@example.com"]),
             },
           ]
         : [],
@@ -132,7 +132,7 @@ export const GATEWAY_CHECKS: readonly HostCheck[] = [
             {
               about: "gateway.controlUi.allowedOrigins",
               message: "Pages of every origin may connect.",
-              mend: unsetCommand(["gateway", "controlUi", "allowedOrigins"]),
+              fix: unsetCommand(["gateway", "controlUi", "allowedOrigins"]),
               ...(auth.mode === "none" || auth.mode === "trusted-proxy" ? { severity: "critical" as const } : {}),
             },
           ]

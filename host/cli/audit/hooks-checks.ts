@@ -24,7 +24,7 @@ export const HOOKS_CHECKS: readonly HostCheck[] = [
     find: whileOn((view) => {
       const token = tokenOf(view);
       if (token === undefined || token !== view.auth.secret?.text) return [];
-      return [{ about: "hooks.token", message: "It equals the gateway's own secret.", mend: NEW_TOKEN }];
+      return [{ about: "hooks.token", message: "It equals the gateway's own secret.", fix: NEW_TOKEN }];
     }),
   },
   {
@@ -36,7 +36,7 @@ export const HOOKS_CHECKS: readonly HostCheck[] = [
       const weakness = token === undefined ? "is not set" : weaknessOf(token, AUDIT_LEAST.token);
       if (weakness === undefined) return [];
       const severity = view.exposure === "none" ? { severity: "warning" as const } : {};
-      return [{ about: "hooks.token", message: `The webhook token ${weakness}.`, mend: NEW_TOKEN, ...severity }];
+      return [{ about: "hooks.token", message: `The webhook token ${weakness}.`, fix: NEW_TOKEN, ...severity }];
     }),
   },
 ];

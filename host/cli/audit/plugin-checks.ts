@@ -36,7 +36,7 @@ function unconfined({ manifest, origin }: PlacedPlugin): HostHit {
   return {
     about: id,
     message: `Plugin ${id} did not come with the gateway and runs with all rights of the gateway.`,
-    mend: mayMove
+    fix: mayMove
       ? setCommand(["plugins", "entries", id, "run"], "process")
       : commandText(["svc", "plugins", "inspect", id]),
   };
@@ -49,7 +49,7 @@ function wide({ manifest }: PlacedPlugin): readonly HostHit[] {
   const items = manifest ? itemsOf(manifest, []).filter((item) => WIDE.test(item)) : [];
   if (!manifest || items.length === 0) return [];
   const message = `Plugin ${manifest.id} did not come with the gateway and ${summaryOf(items).join("; ")}.`;
-  return [{ about: manifest.id, message, mend: commandText(["svc", "plugins", "inspect", manifest.id]) }];
+  return [{ about: manifest.id, message, fix: commandText(["svc", "plugins", "inspect", manifest.id]) }];
 }
 
 /** A check that did not run. */

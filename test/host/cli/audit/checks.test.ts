@@ -166,7 +166,7 @@ describe("security checks of the configuration", () => {
       const [hit, ...more] = await found(bad);
       assert.deepEqual([hit?.severity, more, await found(good)], [severity, [], []]);
       assert.ok(!JSON.stringify(hit).includes("CANARY"));
-      assert.deepEqual(await found(await mended(bad, hit?.mend ?? "")), []);
+      assert.deepEqual(await found(await mended(bad, hit?.fix ?? "")), []);
     });
   }
 
@@ -215,7 +215,7 @@ it("third-party plugins are listed with their permissions", async () => {
   for (const [one, expected] of rows) {
     const view = viewOf({}, "/nowhere", [one]);
     const found = await Promise.all(
-      PLUGIN_CHECKS.map(async (check) => (await check.find(view)).map(({ mend }) => `${check.id}: ${mend}`)),
+      PLUGIN_CHECKS.map(async (check) => (await check.find(view)).map(({ fix }) => `${check.id}: ${fix}`)),
     );
     assert.deepEqual(found.flat(), expected === undefined ? [] : [expected]);
   }
@@ -272,7 +272,7 @@ describe("security checks of files", () => {
 
 async function linesOf(checks: readonly SecurityCheck[], view: SecurityView): Promise<readonly string[]> {
   const found = checks.map(async (check) =>
-    "find" in check ? (await check.find(view)).map(({ mend }) => `${check.id} ${mend}`) : [],
+    "find" in check ? (await check.find(view)).map(({ fix }) => `${check.id} ${fix}`) : [],
   );
   return (await Promise.all(found)).flat();
 }
@@ -288,14 +288,14 @@ const device = (id: string, approved: number, token: object = {}): PairedDevice 
 
 it("devices are listed when not seen for 90 days, with a token of 180 days, or when more than three are admins", () => {
   const now = 1_000 * DAY;
-  const mends = (hits: readonly SecurityHit[]) => hits.map(({ mend }) => mend);
+  const fixes = (hits: readonly SecurityHit[]) => hits.map(({ fix }) => fix);
   const fresh = device("fresh", now - 400 * DAY, { lastUsedAtMs: now - DAY, rotatedAtMs: now - DAY });
-  assert.deepEqual(mends(unseen([fresh, device("gone", now - 90 * DAY)], now)), ["svc devices remove gone"]);
-  assert.deepEqual(mends(oldTokens([fresh, device("old", now - 180 * DAY)], now)), ["svc devices rotate old operator"]);
+  assert.deepEqual(fixes(unseen([fresh, device("gone", now - 90 * DAY)], now)), ["svc devices remove gone"]);
+  assert.deepEqual(fixes(oldTokens([fresh, device("old", now - 180 * DAY)], now)), ["svc devices rotate old operator"]);
   assert.deepEqual(oldTokens([device("revoked", 0, { revokedAtMs: 1 }), device("node", 0, { role: "node" })], now), []);
   const admins = ["a", "b", "c"].map((id) => device(id, now, { lastUsedAtMs: now }));
   assert.deepEqual(manyAdmins(admins), []);
-  assert.deepEqual(mends(manyAdmins([...admins, device("d", now, { lastUsedAtMs: 1 })])), [
+  assert.deepEqual(fixes(manyAdmins([...admins, device("d", now, { lastUsedAtMs: 1 })])), [
     "svc devices rotate d operator --scopes operator.read,operator.write",
   ]);
 });
@@ -308,15 +308,15 @@ it("every fix is a valid command line of svc or a shell command", async (t) => {
   put(join(state, "exec-approvals.json"), JSON.stringify(policy), 0o600);
   const old = ["a", "b", "c", "d"].map((id) => device(id, 0));
   const lines = [
-    ...(await Promise.all(ROWS.map(([, , bad]) => findings(bad)))).flat().map(({ mend }) => mend),
+    ...(await Promise.all(ROWS.map(([, , bad]) => findings(bad)))).flat().map(({ fix }) => fix),
     ...(await linesOf(approvals, viewOf({}, state))).map((line) => line.slice(line.indexOf(" ") + 1)),
-    ...[...unseen(old, 1_000 * DAY), ...oldTokens(old, 1_000 * DAY), ...manyAdmins(old)].map(({ mend }) => mend),
+    ...[...unseen(old, 1_000 * DAY), ...oldTokens(old, 1_000 * DAY), ...manyAdmins(old)].map(({ fix }) => fix),
     "svc plugins inspect x",
     "svc config validate",
     "svc doctor --undo x",
   ];
   assert.equal(devices.length, 3);
-  for (const wrong of ["config mend x", "approvals security full --bogus", "devices rotate", "doctor --undo"])
+  for (const wrong of ["config fix x", "approvals security full --bogus", "devices rotate", "doctor --undo"])
     assert.equal(await parses(wrong.split(" ")), false, wrong);
   for (const line of new Set(lines)) {
     const [program = "", ...words] = wordsOf(line);
