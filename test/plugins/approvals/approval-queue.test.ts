@@ -38,7 +38,7 @@ describe("a question", () => {
     assert.equal(queue.waiting(record.id), undefined);
   });
 
-  it("is a no when nobody answers in time (120 s by default, at most a day), and cannot be decided afterwards, even before the timer fires", async (t) => {
+  it("counts as a no when nobody answers in time (120 s by default, at most a day), and cannot be decided afterwards, even before the timer fires", async (t) => {
     const { clock, ask, store, queue, decisions } = await openDesk(t);
     const short = await ask();
     const long = await ask({ timeoutMs: 10 * MAX_TIMEOUT_MS });
@@ -291,17 +291,12 @@ describe("a question of a plugin", () => {
 
     const other = { subject: { tool: "rm", path: "/y" } };
     assert.equal(await decided(other), "allow-once");
-    assert.equal(
-      await decided({ ...other, session: { title: "x", subject: { tool: "rm", conversation: 2 } } }),
-      "asked",
-    );
+    const elsewhere = { title: "x", subject: { tool: "rm", conversation: 2 } };
+    assert.equal(await decided({ ...other, session: elsewhere }), "asked");
     assert.equal(await decided({ ...other, session: undefined }), "asked");
     assert.equal(await decided({ ...other, kind: "toolBefore:x" }), "asked");
-    assert.equal(
-      await decided({ subject: session.subject, session: undefined }),
-      "asked",
-      "no exact question is its digest",
-    );
+    const exact = { subject: session.subject, session: undefined };
+    assert.equal(await decided(exact), "asked", "no exact question is its digest");
     const next = new ApprovalStore(storage);
     await next.open(clock.now());
     assert.equal(await decided(other, createApprover(newDesk(next))), "allow-once", "after a restart");

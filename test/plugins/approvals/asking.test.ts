@@ -106,10 +106,9 @@ describe("contents of a command for a node", () => {
       files: [file, { path: "/srv/data\u001b[2J", sha256: "c", bytes: 0 }],
     });
     const lines = questionLines({ request: view, expiresAtMs: 0 }).filter((line) => line.includes("/srv/"));
-    assert.deepEqual(
-      lines.map((line) => line.trim().replaceAll(/ +/g, " ")),
-      [`runs /srv/x.sh (3 bytes, sha256 ${"a".repeat(64)})`, "file /srv/data\\u001b[2J (0 bytes, sha256 c)"],
-    );
+    const texts = lines.map((line) => line.trim().replaceAll(/ +/g, " "));
+    const shown = `runs /srv/x.sh (3 bytes, sha256 ${"a".repeat(64)})`;
+    assert.deepEqual(texts, [shown, "file /srv/data\\u001b[2J (0 bytes, sha256 c)"]);
   });
 });
 

@@ -81,6 +81,7 @@ describe("a command that claims to be allowed", () => {
     ["APPROVAL_REQUEST_MISMATCH", { plan: { ...plan, cwd: "/" } }],
     ["APPROVAL_REQUEST_MISMATCH", { plan: { ...plan, agentId: "other" } }],
     ["APPROVAL_REQUEST_MISMATCH", { plan: { ...plan, sessionKey: null } }],
+    ["APPROVAL_ENV_MISMATCH", { env: undefined }],
     ["APPROVAL_ENV_MISMATCH", { env: {} }],
     ["APPROVAL_ENV_MISMATCH", { env: { TOKEN: "other" } }],
     ["APPROVAL_ENV_MISMATCH", { env: { TOKEN: SECRET, LD_PRELOAD: "x" } }],
@@ -147,10 +148,8 @@ describe("a command that claims to be allowed", () => {
       await assert.rejects(claims.claim(claim(id, changes)), refusal("APPROVAL_CLIENT_MISMATCH"));
     const own = { deviceId: undefined, connectionId: "connection-1" };
     assert.equal((await claims.claim(claim(wire.record.id, own))).decision, "allow-once");
-    assert.equal(
-      (await claims.claim(claim(inner.record.id, { ...noDevice, principal: plugin }))).decision,
-      "allow-once",
-    );
+    const inside = await claims.claim(claim(inner.record.id, { ...noDevice, principal: plugin }));
+    assert.equal(inside.decision, "allow-once");
   });
 });
 

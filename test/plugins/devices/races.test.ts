@@ -65,14 +65,8 @@ describe("a connect under way", limited, () => {
       assert.equal(await scene.paired(removed), undefined);
 
       const { device, deviceToken } = await paired();
-      assert.ok(
-        (
-          await during(
-            () => scene.shared(device),
-            () => ended("revoke", device),
-          )
-        ).ok,
-      );
+      const revoke = () => ended("revoke", device);
+      assert.ok((await during(() => scene.shared(device), revoke)).ok);
       assert.equal((await scene.byToken(device, deviceToken)).ok, false);
     });
   }

@@ -22,7 +22,7 @@ import {
 const limited = { timeout: 120_000 };
 const detail = ({ details }: Outcome) => details["code"];
 
-describe("coming in by a device token", limited, () => {
+describe("connecting with a device token", limited, () => {
   it("works in auth.deviceToken, in auth.token, and trimmed [W7.30]", async (t) => {
     const scene = await openScene(t);
     const device = createDevice();

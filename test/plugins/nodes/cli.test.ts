@@ -25,7 +25,7 @@ const view = (nodeId: string, displayName?: string): NodeView => ({
   connected: true,
 });
 
-describe("the node somebody means", () => {
+describe("the argument <node>", () => {
   const all = [view("abc123", "Kitchen"), view("abd456", "Kitchen phone"), view("ffff00", "Hall"), view("hall")];
   const found: [wanted: string, nodeId: string][] = [
     ["abc123", "abc123"],
@@ -34,7 +34,7 @@ describe("the node somebody means", () => {
     [" kitchen p", "abd456"],
     ["ff", "ffff00"],
   ];
-  it("has this id or name, or alone begins with it", () => {
+  it("is an id, a name, or a unique prefix of one", () => {
     for (const [wanted, nodeId] of found) assert.equal(resolveNode(all, wanted).nodeId, nodeId, wanted);
     for (const wanted of ["Ha", "hall", "ab", "nobody", " "])
       assert.throws(() => resolveNode(all, wanted), { name: "GatewayError", message: /\nNext: / }, wanted);
@@ -119,10 +119,7 @@ describe("svc nodes", { timeout: 120_000 }, () => {
     scene.devices.request("r1", { displayName: "Kit\u0007chen", platform: "linux", commands: ["system.run"] });
     const waiting = await run(scene, "approve");
     assert.equal(waiting.code, 1);
-    assert.match(
-      waiting.text,
-      /Kit\\u0007chen \(linux\)\n {2}commands: system\.run\n {2}approve: {2}svc nodes approve r1/,
-    );
+    assert.match(waiting.text, /Kit\\u0007chen \(linux\)\n.*system\.run\n.*svc nodes approve r1/);
     assert.match((await run(scene, "approve", ["r2"])).message, /no request has this id.*svc nodes approve/);
     assert.match((await run(scene, "approve", ["r1"])).text, /^approved /);
     const { request } = await scene.client.call(nodes.pairRequest, { nodeId: "old" });
@@ -155,10 +152,7 @@ describe("svc nodes run for a session", { timeout: 120_000 }, () => {
       return run(scene, "run", ["shop", "uname"], options);
     };
     const denied = await once({ execSecurity: "deny" });
-    assert.match(
-      denied.message,
-      /execSecurity of session .* is deny\nNext: .*svc sessions patch agent:main:main --exec-/,
-    );
+    assert.match(denied.message, /execSecurity of session .* is deny\nNext: .*svc sessions patch agent:main:main/);
     const asked = await once({ execAsk: "always" });
     assert.match(asked.message, /this program needs an approval: execAsk of session agent:main:main is always/);
     assert.deepEqual([denied.code, asked.code, ran.includes("system.run")], [1, 1, false]);

@@ -1,4 +1,4 @@
-/** Levels of runs whose steps are copied: kept for a while, for a bounded number of runs. */
+/** The verbose levels of runs are cached for a limited time and a limited number of runs. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { PluginGateway } from "@svc/sdk";

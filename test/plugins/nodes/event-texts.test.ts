@@ -1,4 +1,4 @@
-/** What sessions are told, and which transcripts are the same. Spec: protocol/methods-node.md §3. */
+/** Texts of node events for sessions, and which transcripts count as the same. Spec: protocol/methods-node.md §3. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";

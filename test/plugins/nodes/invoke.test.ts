@@ -41,14 +41,8 @@ describe("node.invoke", limited, () => {
     const both = [one, await node()];
     const numbers = Array.from({ length: 100 }, (_, n) => n);
     const answers = await Promise.all(numbers.map((n) => invoke(both[n % 2]?.id ?? "", "system.notify", { n })));
-    assert.deepEqual(
-      answers.map(({ payload }) => payload),
-      numbers.map((n) => ({ n })),
-    );
-    assert.deepEqual(
-      both.map(({ asked }) => asked.length),
-      [52, 50],
-    );
+    assert.ok(answers.every(({ payload }, n) => (payload as { n: unknown }).n === n));
+    assert.deepEqual([both[0]?.asked.length, both[1]?.asked.length], [52, 50]);
   });
 
   it("understands an answer as text or as a value", async (t) => {

@@ -1,4 +1,4 @@
-/** What nodes report over the wire, and what comes of it. Spec: protocol/methods-node.md §3, events.md §8. */
+/** Events of nodes over the wire, and their effects. Spec: protocol/methods-node.md §3, events.md §8. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, HOOKS, unavailable } from "@svc/sdk";
@@ -15,7 +15,7 @@ import { nodeScene } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 
-/** Services that only note what they are asked for. */
+/** Services that only record their calls. */
 function listeners() {
   const runs: RunRequest[] = [];
   const told: SystemEvent[] = [];
@@ -56,7 +56,7 @@ async function open(t: TestContext) {
 }
 
 describe("node.event", limited, () => {
-  it("voice.transcript: a run in the main session, once; what could not be accepted may be repeated", async (t) => {
+  it("voice.transcript: starts one run in the main session; a transcript that could not be accepted may be repeated", async (t) => {
     const { one, runs, state } = await open(t);
     const say = (payload: object) => one.event("voice.transcript", payload);
     assert.deepEqual(await say({ text: " hello " }), { ok: true });
@@ -81,7 +81,7 @@ describe("node.event", limited, () => {
     assert.deepEqual(run?.principal.scopes, ["operator.read", "operator.write"]);
   });
 
-  it("agent.request: a run in the session of the node, never as an owner, unless the session denies it", async (t) => {
+  it("agent.request: starts a run in the session of the node, never as an owner, unless the session denies it", async (t) => {
     const { one, runs, state } = await open(t);
     const image = { content: Buffer.from("\x89PNG\r\n\x1a\nx", "latin1").toString("base64"), fileName: "a.png" };
     await one.event("agent.request", { message: "do it" });
@@ -219,7 +219,7 @@ describe("node.event", limited, () => {
   });
 });
 
-describe("runs that nodes ask for", limited, () => {
+describe("runs requested by nodes", limited, () => {
   it("are bounded for one node, until some have ended", async (t) => {
     const { plugin, runs } = listeners();
     const finished: { emit?: (runId: string) => Promise<void> } = {};
@@ -245,8 +245,8 @@ describe("runs that nodes ask for", limited, () => {
   });
 });
 
-describe("steps of tools", limited, () => {
-  it("reach those who follow the session as its level says", async (t) => {
+describe("tool events", limited, () => {
+  it("reach subscribers of the session as its verboseLevel allows", async (t) => {
     let level: string | undefined;
     let fire: (event: RunEvent) => void = () => assert.fail();
     const agents = definePlugin({

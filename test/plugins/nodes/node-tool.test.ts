@@ -14,7 +14,7 @@ import { echo, type InvokeRequest, type InvokeResult, nodeScene } from "./scene.
 const limited = { timeout: 120_000 };
 const COMMANDS = ["system.notify", "system.run", "system.run.prepare", "location.get"];
 
-/** Uses the tool as whoever calls. */
+/** Uses the tool on behalf of the caller. */
 const trial = defineContract("trial", {
   use: {
     summary: "Uses the tool",
@@ -71,7 +71,7 @@ interface RunParams {
   readonly runId?: string;
 }
 
-/** Decides about the one question that waits. */
+/** Decides the only pending question. */
 async function decide(client: GatewayClient, decision: "allow-once" | "deny", meanwhile?: () => Promise<unknown>) {
   const waiting = async () =>
     (await client.call(execApproval.list, {})).approvals.filter(({ status }) => status === "pending");
@@ -215,7 +215,7 @@ describe("the tool nodes", limited, () => {
         approvalDecision: "allow-once",
       },
     ]);
-    // Who may not look at the policy runs what the node itself allows.
+    // For a caller that may not read the policy, the node itself decides.
     const plain = await use(run, ["operator.write"]);
     assert.deepEqual([(plain.details as { exitCode: number }).exitCode, asked.length], [3, 2]);
     assert.equal(JSON.stringify(asked[1]).includes("approved"), false);
@@ -259,7 +259,7 @@ describe("the tool nodes", limited, () => {
       const cleared = Object.fromEntries(rows.flatMap(([keys]) => Object.keys(keys)).map((key) => [key, null]));
       const set = Object.entries(settings).map(([key, value]) => [key, value.replace("<its id>", one.id)]);
       await client.call(sessions.patch, { key: "main", ...cleared, ...Object.fromEntries(set) });
-      // As whoever may look at the policy, and as whoever may not.
+      // By a caller that may read the policy, and by one that may not.
       for (const scopes of [undefined, ["operator.write"]]) {
         if (refused) assert.match((await refusal(call, scopes)).message, refused, what);
         else await use(call, scopes);

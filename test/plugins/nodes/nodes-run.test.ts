@@ -1,4 +1,4 @@
-/** `svc nodes run`: its arguments, the node it means, and its output. */
+/** `svc nodes run`: its arguments, its node, and Ctrl-C. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { NodeView } from "@svc/sdk/nodes";
@@ -9,11 +9,11 @@ import { readRunRequest, RUN_TIMEOUT_MS } from "../../../plugins/nodes/remote-ru
 
 it("has the time limits of a node", () => assert.deepEqual(RUN_TIMEOUT_MS, OF_A_NODE));
 
-describe("the node a program shall run on", () => {
+describe("the node of svc nodes run", () => {
   const facts = { caps: [], commands: [], paired: true, connected: true };
   const node: NodeView = { nodeId: "abc", displayName: "Workshop", ...facts };
 
-  it("has to be connected", () => {
+  it("must be connected", () => {
     assert.equal(findConnected([node], "workshop").nodeId, "abc");
     const message = /^node "Workshop" is not connected\nNext: start it on its machine: svc node run$/;
     assert.throws(() => findConnected([{ ...node, connected: false }], "abc"), { code: "UNAVAILABLE", message });
@@ -21,8 +21,8 @@ describe("the node a program shall run on", () => {
   });
 });
 
-describe("what svc nodes run is asked for", () => {
-  it("is the node, the program with its arguments, and what goes with it", () => {
+describe("the arguments of svc nodes run", () => {
+  it("name the node, the program with its arguments, and the options", () => {
     const options = { cwd: "/srv", env: ["A=1=2", "B="], timeout: "5000", agent: "ops", wait: false };
     assert.deepEqual(readRunRequest({ args: ["workshop", "ls", "-la", "--json"], options }), {
       node: "workshop",
@@ -43,7 +43,7 @@ describe("what svc nodes run is asked for", () => {
     ["more than an hour", { timeout: "3600001" }, /--timeout takes milliseconds/],
     ["no number", { timeout: "1m" }, /not "1m"\nNext: e.g. --timeout 60000/],
   ];
-  it("is refused with variables and timeouts that cannot be", () => {
+  it("are refused with invalid variables and timeouts", () => {
     for (const [why, options, message] of refusals) {
       const read = () => readRunRequest({ args: ["n", "ls"], options: { ...options } });
       assert.throws(read, { code: "INVALID_REQUEST", message }, why);

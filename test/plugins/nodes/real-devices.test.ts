@@ -1,99 +1,68 @@
 /** Nodes beside the plugin that pairs devices: from the first connection to the removal. Spec: seed-vs-build.md row 8. */
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import type { GatewayError } from "@svc/sdk";
-import { createDevice } from "@svc/sdk/device";
 import { devices } from "@svc/sdk/devices";
-import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
-import { testGateway } from "@svc/sdk/testing";
+import { nodes } from "@svc/sdk/nodes";
+import { type Attempt, createDevice, type Outcome, openScene, requestOf, type Scene } from "../devices/scene.ts";
 import { until } from "../webhook-scene.ts";
 
-const limited = { timeout: 120_000 };
+const asking = { plugins: ["nodes"], config: { devices: { localApproval: "ask" } } };
+const asNode = (...commands: string[]): Attempt => ({ role: "node", commands, client: { displayName: "Box" } });
+const view = async ({ client }: Scene, id: string) =>
+  (await client.call(nodes.list, {})).nodes.find(({ nodeId }) => nodeId === id);
 
-const refusalOf = (work: Promise<unknown>): Promise<GatewayError> =>
-  work.then(
-    () => assert.fail("it is not refused"),
-    (error: GatewayError) => error,
-  );
-
-async function open(t: TestContext, stateDir?: string) {
-  const scene = await testGateway(t, {
-    plugins: ["storage-sqlite", "devices", "nodes"],
-    config: { devices: { localApproval: "ask" } },
-    ...(stateDir !== undefined && { stateDir }),
-  });
-  const node = (device = createDevice(), commands = ["system.notify", "system.run"], platform = "linux") =>
-    scene.connect({
-      role: "node",
-      scopes: [],
-      device,
-      commands,
-      client: { id: "node-host", mode: "node", platform, displayName: "Box" },
-    });
-  /** Connects and is turned away. @returns the id of its request */
-  async function requested(device = createDevice(), commands?: string[]) {
-    const { code, details } = await refusalOf(node(device, commands));
-    assert.equal(code, "NOT_PAIRED");
-    return (details as { requestId: string }).requestId;
-  }
-  /** Is let in by its request. */
-  async function paired(device = createDevice(), commands?: string[]) {
-    const requestId = await requested(device, commands);
-    const { pending } = await scene.client.call(nodes.pairList, {});
-    assert.deepEqual([pending.length, pending[0]?.nodeId, pending[0]?.requestId], [1, device.id, requestId]);
-    const approved = await scene.client.call(nodes.pairApprove, { requestId });
-    assert.equal(approved.node.nodeId, device.id);
-    return node(device, commands);
-  }
-  const view = async (id: string) =>
-    (await scene.client.call(nodes.list, {})).nodes.find(({ nodeId }) => nodeId === id);
-  return { ...scene, node, requested, paired, view };
+/** The next invocation of a command that the node receives. */
+async function invocation({ socket }: Outcome, command: string): Promise<string> {
+  const { payload } = await socket.next((frame) => frame.payload?.["command"] === command);
+  return String(payload?.["id"]);
 }
 
-describe("a node and its device", limited, () => {
+describe("a node and its device", { timeout: 120_000 }, () => {
   it("is refused by node.pair.reject or admitted by node.pair.approve, offers exactly its approved commands, and is unknown once its device is removed", async (t) => {
-    const { client, node, requested, paired, view } = await open(t);
-    await client.call(nodes.pairReject, { requestId: await requested() });
+    const scene = await openScene(t, asking);
+    const { client } = scene;
     const device = createDevice();
-    const first = await paired(device, ["system.notify"]);
-    assert.deepEqual((await view(device.id))?.commands, ["system.notify"]);
-    await first.close();
-    const second = await node(device);
-    second.on(nodeInvokeRequest, ({ id, command }) => {
-      if (command === "system.run") void second.call(nodes.invokeResult, { id, nodeId: device.id, ok: true });
-    });
-    const { commands, pendingCommands } = (await view(device.id)) ?? assert.fail();
+    await client.call(nodes.pairReject, { requestId: requestOf(await scene.shared(device, asNode("system.notify"))) });
+    const requestId = requestOf(await scene.shared(device, asNode("system.notify")));
+    const { pending } = await client.call(nodes.pairList, {});
+    assert.deepEqual([pending.length, pending[0]?.nodeId, pending[0]?.requestId], [1, device.id, requestId]);
+    assert.equal((await client.call(nodes.pairApprove, { requestId })).node.nodeId, device.id);
+    const node = await scene.shared(device, asNode("system.notify", "system.run"));
+    const { commands, pendingCommands } = (await view(scene, device.id)) ?? assert.fail();
     assert.deepEqual([commands, pendingCommands], [["system.notify"], ["system.run"]]);
-    const run = () =>
-      client.call(nodes.invoke, { nodeId: device.id, command: "system.run", params: { command: ["ls"] } });
-    const { details } = await refusalOf(run());
-    const { reason, requestId = "" } = details as { reason: string; requestId?: string };
+    const invoke = (command: string) =>
+      client.call(nodes.invoke, { nodeId: device.id, command, params: { command: ["ls"] } });
+    const { details } = (await invoke("system.run").catch((error: unknown) => error)) as GatewayError;
+    const { reason, requestId: more = "" } = details as { reason: string; requestId?: string };
     assert.equal(reason, "command waits for approval");
-    await client.call(devices.approve, { requestId });
-    const { connected, pendingCommands: left, commands: all } = (await view(device.id)) ?? assert.fail();
+    await client.call(devices.approve, { requestId: more });
+    const { connected, pendingCommands: left, commands: all } = (await view(scene, device.id)) ?? assert.fail();
     assert.deepEqual([connected, left, all], [true, undefined, ["system.notify", "system.run"]]);
-    assert.equal((await run()).ok, true);
+    const ran = invoke("system.run");
+    const params = { id: await invocation(node, "system.run"), nodeId: device.id, ok: true };
+    node.socket.send({ type: "req", id: "result", method: "node.invoke.result", params });
+    assert.equal((await ran).ok, true);
 
-    const held = new Promise<void>((resolve) => second.on(nodeInvokeRequest, () => resolve()));
-    const invoke = () => client.call(nodes.invoke, { nodeId: device.id, command: "system.notify" });
-    const answer = assert.rejects(invoke(), { message: "Error: node disconnected (system.notify)" });
-    await held;
+    const lost = assert.rejects(invoke("system.notify"), { message: "Error: node disconnected (system.notify)" });
+    await invocation(node, "system.notify");
     await client.call(devices.remove, { deviceId: device.id });
-    await answer;
-    await until(async () => (await view(device.id)) === undefined, "the node to go");
-    await assert.rejects(invoke(), { code: "NOT_FOUND" });
+    await lost;
+    await until(async () => (await view(scene, device.id)) === undefined, "the node to go");
+    await assert.rejects(invoke("system.notify"), { code: "NOT_FOUND" });
   });
 
   it("keeps its name over connections and a restart", async (t) => {
-    const first = await open(t);
+    const first = await openScene(t, asking);
     const device = createDevice();
-    await (await first.paired(device)).close();
+    const requestId = requestOf(await first.shared(device, asNode()));
+    await first.client.call(nodes.pairApprove, { requestId });
     await first.client.call(nodes.rename, { nodeId: device.id, displayName: "Kitchen" });
-    await (await first.node(device)).close();
+    await first.shared(device, asNode());
     await first.gateway.stop();
-    const second = await open(t, first.stateDir);
-    assert.equal((await second.view(device.id))?.displayName, "Kitchen");
-    await second.node(device);
-    assert.equal((await second.view(device.id))?.displayName, "Kitchen");
+    const second = await openScene(t, { ...asking, stateDir: first.stateDir });
+    assert.equal((await view(second, device.id))?.displayName, "Kitchen");
+    await second.shared(device, asNode());
+    assert.equal((await view(second, device.id))?.displayName, "Kitchen");
   });
 });

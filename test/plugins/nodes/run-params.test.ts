@@ -1,4 +1,4 @@
-/** What of `system.run` reaches a node, and what an approval has to bear out. Spec: protocol/methods-node.md §4. */
+/** Which params of `system.run` reach a node, and which must match an approval. Spec: protocol/methods-node.md §4. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, GatewayError } from "@svc/sdk";
@@ -54,6 +54,7 @@ describe("params of system.run", () => {
   const refused: [what: string, params: unknown, code: string][] = [
     ["no params", undefined, "MISSING_COMMAND"],
     ["no command", {}, "MISSING_COMMAND"],
+    ["raw text alone", { rawCommand: "ls" }, "MISSING_COMMAND"],
     ["a command that is a text", { command: "ls" }, "MISSING_COMMAND"],
     ["an empty command", { command: [] }, "MISSING_COMMAND"],
     ["a command without a program", { command: ["", "x"] }, "MISSING_COMMAND"],
@@ -82,7 +83,7 @@ describe("params of system.run", () => {
     }
   });
 
-  it("says what the raw text should have been", () => {
+  it("names the expected raw text", () => {
     assert.throws(() => readRun({ command: ["echo", "a b"], rawCommand: "x" }), {
       details: { code: "RAW_COMMAND_MISMATCH", rawCommand: "x", inferred: "echo 'a b'" },
     });

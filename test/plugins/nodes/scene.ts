@@ -1,4 +1,4 @@
-/** A gateway with nodes: devices that a test pairs in memory, and fake nodes that answer what they are asked. */
+/** A gateway with devices that a test pairs in memory, and fake nodes that answer invocations. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { definePlugin, type Live, live, notFound, type ParamsOf, type PayloadOf, type Plugin } from "@svc/sdk";
@@ -16,13 +16,13 @@ import { directory } from "../../directory.ts";
 export type InvokeRequest = PayloadOf<typeof nodeInvokeRequest>;
 export type InvokeResult = Omit<ParamsOf<typeof nodes.invokeResult>, "id" | "nodeId">;
 
-/** Devices of a test: what is not in `pins` offers whatever it declares. */
+/** Devices in memory: a device without approved commands offers all commands that it declares. */
 export class FakeDevices {
   readonly paired = new Map<string, PairedDevice>();
   readonly waiting = new Map<string, PendingDevice>();
-  /** Times all were read. */
+  /** How often all devices were read. */
   reads = 0;
-  /** Set: looking a device up fails. */
+  /** When set, each lookup of a device fails with it. */
   broken: Error | undefined;
   revoke: (deviceId: string) => void = () => undefined;
 

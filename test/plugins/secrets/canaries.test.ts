@@ -129,10 +129,7 @@ describe("canaries", { timeout: 180_000 }, () => {
     for (const name of Object.keys({ ...good, ...bad })) await answer("models.test", { model: `${name}/m` });
     const sent = server.requests.map(({ headers }) => headers.authorization);
     const { env: a, file: b, single: c, exec: d } = CANARIES;
-    assert.deepEqual(
-      sent,
-      [a, b, c, d].map((key) => `Bearer ${key}`),
-    );
+    assert.deepEqual(sent, [`Bearer ${a}`, `Bearer ${b}`, `Bearer ${c}`, `Bearer ${d}`]);
 
     await answer("secrets.reload"); // fails: some are bad
     const rows = await client.call(secrets.list, {});

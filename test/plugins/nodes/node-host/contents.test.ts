@@ -1,4 +1,4 @@
-/** An approval for a node is of the bytes that were prepared: the node looks at them again before it runs them. */
+/** An approval covers the bytes that were prepared: the node compares them again before it runs them. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -41,10 +41,7 @@ describe("an approved command on a node", { timeout: 120_000 }, () => {
     const { run, gateway, program } = await scene(t, ASK);
     const path = program("tool", "echo one");
     const command = ["sh", path];
-    assert.match(
-      refusal(await run({ command, ...ALLOWED })),
-      /the files it runs were not shown to people; call system.run.prepare/,
-    );
+    assert.match(refusal(await run({ command, ...ALLOWED })), /were not shown to people; call system.run.prepare/);
     await gateway.invoke("system.run.prepare", { command });
     rmSync(path);
     assert.match(refusal(await run({ command, ...ALLOWED })), /was removed/);

@@ -74,20 +74,20 @@ describe("what a refused connection means", () => {
   });
 });
 
-describe("what a node tells its owner", () => {
-  it("has the command to run on the gateway", () => {
+describe("the state lines of a node program", () => {
+  it("contain the command to run on the gateway", () => {
     const next = "svc devices approve r1";
     const told = { state: "waiting", url: "ws://x", nodeId: "n", requestId: "r1", reason: "not-paired", next } as const;
     const line = "waiting for approval (request r1, not-paired); run on the gateway: svc devices approve r1";
     assert.equal(stateLine(told), line);
   });
 
-  it("escapes control characters in texts of others", () => {
+  it("escape control characters in texts of others", () => {
     assert.equal(stateLine({ state: "note", text: "a\u001b[2Jb\nc" }), "a\\u001b[2Jb\\u000ac");
   });
 });
 
-describe("whether a command may run", () => {
+describe("the judgement of a command", () => {
   const rules = (more: Partial<ExecRules> = {}): ExecRules => ({
     security: "allowlist",
     ask: "on-miss",
@@ -110,14 +110,14 @@ describe("whether a command may run", () => {
     assert.equal(judgeRun(rules({ security: "full", ask: "off" }), plan, "/usr/bin/rg", ["X"]).verdict, "allow");
   });
 
-  it("is not changed by an approval where the policy denies", () => {
+  it("stays a denial by the policy, whatever approval there is", () => {
     assert.equal(whyNot({ verdict: "deny", reason: "no" }, true), "no");
     assert.equal(whyNot({ verdict: "ask", fallback: "allow" }, false), "approval required");
     assert.equal(whyNot({ verdict: "ask", fallback: "deny" }, true), undefined);
     assert.equal(whyNot({ verdict: "allow" }, false), undefined);
   });
 
-  it("is stored for exactly one command, and never for programs that run other programs", () => {
+  it("is added to the allowlist for exactly one command, and never for programs that run other programs", () => {
     const rows: [path: string, called: string, canBe: boolean][] = [
       ["/usr/bin/git", "git", true],
       ["/usr/bin/rg", "rg", true],
@@ -137,24 +137,24 @@ describe("whether a command may run", () => {
   });
 });
 
-describe("what a program gets and gives", () => {
-  it("has no variable that holds a credential", () => {
+describe("the environment and output of a program", () => {
+  it("contain no variable that holds a credential", () => {
     const own = { SVC_X: "1", svc_y: "1", A: "1", B: "Bearer s3cret-token", C: undefined, E: "pw", F: "pwd" };
     assert.deepEqual(childEnvironment(own, { D: "2" }, ["s3cret-token", "pw"]), { A: "1", D: "2", F: "pwd" });
   });
 
-  it("may get variables that only resemble dangerous ones", () => {
+  it("may contain variables that only resemble dangerous ones", () => {
     const names = "NODE_ENV GITHUB_TOKEN GOOGLE_REGION GEMINI_MODEL RUSTIC PATHS ENVIRONMENT MODE _x";
     for (const name of names.split(" ")) assert.equal(refusedVariable(name), undefined, name);
   });
 
-  it("keeps a short output whole, however it is cut into pieces", () => {
+  it("are complete when the output is short, however it is split", () => {
     const text = new BoundedText(1_000);
     for (const byte of Buffer.from("aä€😀")) text.append(Buffer.of(byte));
     assert.deepEqual(text.end(), { text: "aä€😀", truncated: false });
   });
 
-  it("keeps the beginning and the end of a long one, within its limit", () => {
+  it("are the beginning and the end of a long output, within the limit", () => {
     const text = new BoundedText(180); // 50 and 50
     for (let at = 0; at < 1_000; at++) text.append(Buffer.from(String(at % 10)));
     const { text: kept, truncated } = text.end();

@@ -1,4 +1,4 @@
-/** A gateway that lets nodes in as a test says, asks them what a test says, and remembers what they report. */
+/** A gateway for node programs: the test decides whom it admits and what it invokes; all answers and reports are recorded. */
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -19,7 +19,7 @@ export interface FakeAnswer {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** What `connect` is answered with: `hello-ok` with these keys, or a refusal. */
+/** The response to `connect`: `hello-ok` with these keys, or a refusal. */
 export type Welcome =
   | { readonly auth?: object }
   | { readonly error: { readonly code: string; readonly message: string; readonly details?: object } };

@@ -1,4 +1,4 @@
-/** A node program in the process of the test, with a state directory that vanishes. */
+/** A node program in the process of the test, with a temporary state directory. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What runs on a node by the policy file of its machine, whatever a gateway says. */
+/** The policy file of the machine decides what runs on a node, whatever the gateway sends. */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -10,7 +10,7 @@ export const FULL = { version: 1, defaults: { security: "full", ask: "off" } };
 export const ASK = { version: 1, defaults: { security: "allowlist", ask: "on-miss" } };
 export const OFF = { version: 1, defaults: { security: "allowlist", ask: "off" } };
 
-/** A policy that asks, but for these, with any arguments. */
+/** A policy that asks about all programs except these, which may have any arguments. */
 export const listed = (...patterns: string[]) => ({
   ...ASK,
   agents: { main: { allowlist: patterns.map((pattern) => ({ pattern, anyArguments: true })) } },
@@ -33,7 +33,7 @@ export async function scene(t: TestContext, policy: object | undefined = FULL, e
   return { gateway, node, stateDir, bin, program, run, at: realpathSync(stateDir) };
 }
 
-/** Code and message of a refusal, which it has to be. */
+/** Code and message of an answer, which must be a refusal. */
 export function refusal({ ok, error }: FakeAnswer): string {
   assert.equal(ok, false);
   return `${error?.code} ${error?.message}`;

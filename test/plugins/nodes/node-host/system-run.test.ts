@@ -1,4 +1,4 @@
-/** What a node carries out, asked over a socket: programs, their surroundings, and what is refused before anything happens. */
+/** Commands that a node executes, over a socket: programs, their environment, and early refusals. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fakeGateway } from "./fake-gateway.ts";
 import { nodeState, startNode } from "./node.ts";
 import { FULL, refusal, scene, told } from "./scene.ts";
 
-/** Whether it runs still; what has ended and was not collected by its parent does not. */
+/** Whether the process is still running and not a zombie. */
 function isRunning(pid: number): boolean {
   const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return /^[^Z\s]/.test(stdout);
@@ -153,8 +153,8 @@ describe("the environment of a program", () => {
   });
 });
 
-describe("what a node refuses before it does anything", () => {
-  it("params that mean nothing, programs that are not there, and invocations for another node", async (t) => {
+describe("a node refuses before it does anything", () => {
+  it("invalid params, missing programs, and invocations for another node", async (t) => {
     const { gateway, node } = await scene(t);
     const ls = { command: ["ls"] };
     const run: [params: unknown, said: RegExp][] = [
