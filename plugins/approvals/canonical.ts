@@ -12,7 +12,7 @@ const MAX_CHARS = 1024 * 1024;
  */
 export function canonicalJson(value: unknown): string {
   const text = write(value, "subject", 0);
-  if (text.length > MAX_CHARS) invalidRequest(`subject is larger than ${MAX_CHARS} characters; ask about less of it`);
+  if (text.length > MAX_CHARS) invalidRequest(`subject is larger than ${MAX_CHARS} characters; shorten it`);
   return text;
 }
 

@@ -12,7 +12,7 @@ const REASONS: Readonly<Record<NonNullable<PendingDevice["reason"]>, string>> = 
   "metadata-upgrade": "reports another platform or device family than before",
   "role-upgrade": "requests another role",
   "scope-upgrade": "requests more scopes",
-  "command-upgrade": "a node that declares more commands",
+  "command-upgrade": "declares more commands",
 };
 
 export function listLines({ pending, paired }: { pending: readonly PendingDevice[]; paired: readonly PairedDevice[] }) {

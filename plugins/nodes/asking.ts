@@ -163,7 +163,7 @@ export class Asking {
     }
     const approvals = this.#sources.approvals.get();
     if (!approvals) {
-      const message = "this gateway has no approvals; see: svc plugins why approvals";
+      const message = "this gateway runs no plugin for approvals; see: svc plugins why approvals";
       throw refusal("APPROVALS_UNAVAILABLE", message);
     }
     const allowed = await approvals.claim({

@@ -20,6 +20,6 @@ export const NodesConfig = Strict(
       }),
     ),
   },
-  { title: "Nodes", description: "Devices that lend what they can do" },
+  { title: "Nodes", description: "Devices that share their commands with this gateway" },
 );
 export type NodesConfig = Static<typeof NodesConfig>;

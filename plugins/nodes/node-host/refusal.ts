@@ -18,6 +18,7 @@ export class NodeRefusal extends Error {
 /** The `error` of a `node.invoke.result`. */
 export function toNodeError(thrown: unknown): { code: NodeRefusalCode; message: string } {
   if (thrown instanceof NodeRefusal) return { code: thrown.code, message: thrown.message };
-  if (!isGatewayError(thrown)) return { code: "INTERNAL", message: "the node failed; its output has the reason" };
+  if (!isGatewayError(thrown))
+    return { code: "INTERNAL", message: "internal error on the node; the output of svc node run has the reason" };
   return { code: thrown.code === "INVALID_REQUEST" ? "INVALID_REQUEST" : "UNAVAILABLE", message: thrown.message };
 }
