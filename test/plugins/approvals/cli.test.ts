@@ -45,7 +45,7 @@ async function start(t: TestContext, plugins: readonly Plugin[] = []) {
     runCommand(commands, `approvals ${name}`, { connect, ...given });
   const pending = async () =>
     (await client.call(execApproval.list, {})).approvals.filter(({ status }) => status === "pending").length;
-  /** Asks, and waits until so many questions are pending. */
+  /** Asks, and waits until `count` questions are pending. */
   const asked = async (id = "a", count = 1) => {
     const answer = client.call(execApproval.request, { ...nodeRequest, id });
     while ((await pending()) !== count);

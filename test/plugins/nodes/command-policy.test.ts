@@ -8,7 +8,7 @@ import {
   PLATFORMS,
 } from "../../../plugins/nodes/command-policy.ts";
 
-/** Spec: protocol/methods-node.md §4, row by row: who may be asked for it by default. */
+/** Spec: protocol/methods-node.md §4, row by row: the platforms on which a command is allowed by default. */
 const TABLE: [commands: string, platforms: string][] = [
   [
     "canvas.present canvas.hide canvas.navigate canvas.eval canvas.snapshot canvas.a2ui.push canvas.a2ui.pushJSONL canvas.a2ui.reset",

@@ -1,4 +1,4 @@
-/** Asking nodes over the wire. Spec: protocol/methods-node.md §1-2. */
+/** Invoking commands of nodes over the wire. Spec: protocol/methods-node.md §1-2. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";

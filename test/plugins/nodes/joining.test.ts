@@ -1,4 +1,4 @@
-/** Nodes coming and going, event by event. Spec: protocol/methods-node.md §6. */
+/** Nodes that connect and disconnect, event by event. Spec: protocol/methods-node.md §6. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Admission, ConnectionInfo, PluginGateway } from "@svc/sdk";

@@ -10,7 +10,7 @@ import { type EventFrame, tick } from "@svc/sdk/protocol";
 import { type SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { startFakeModelServer } from "@svc/sdk/testing";
 import { MAX_RUNS } from "../../../plugins/nodes/node-runs.ts";
-import { askedOf, systemOf, until } from "../webhook-scene.ts";
+import { until } from "../webhook-scene.ts";
 import { nodeScene } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
@@ -281,39 +281,17 @@ describe("tool events", limited, () => {
   });
 });
 
-/** A gateway with agents, and a model that says `text`. */
-async function openAgents(t: TestContext, text: string, plugins: readonly string[]) {
-  const server = await startFakeModelServer({ replies: () => ({ text }) });
-  t.after(() => server.close());
-  const scene = await nodeScene(t, {
-    plugins: ["sessions", "models", "provider-openai", "agents", ...plugins],
-    config: {
-      models: { providers: { fake: { baseUrl: server.url, models: [{ id: "m" }] } } },
-      agents: { defaults: { model: "fake/m", skipBootstrap: true } },
-    },
-  });
-  return { ...scene, server };
-}
-
-describe("reports and requests of a node", limited, () => {
-  it("reach an agent in the session of the node", async (t) => {
-    const { node, invoke, server } = await openAgents(t, "HEARTBEAT_OK", ["heartbeat"]);
-    const one = await node({ client: { displayName: "Phone", platform: "linux" } });
-    await invoke(one.id, "system.run", { command: ["ls"], runId: "r1" });
-    assert.deepEqual(await one.event("agent.request", { message: "what is the time" }), { ok: true });
-    await until(() => server.requests.length === 1, "the run");
-    assert.match(askedOf(server.requests[0] ?? assert.fail()), /From: node Phone[^]*what is the time/);
-    await one.event("exec.finished", { runId: "r1", exitCode: 3, output: "no such file" });
-    await until(() => server.requests.length === 2, "the session to be woken");
-    const told = systemOf(server.requests[1] ?? assert.fail());
-    assert.match(told, /Exec finished \(node=\w+ id=r1, code 3\): no such file/);
-    assert.match(JSON.stringify(server.requests[1]?.body.messages), /what is the time/, "in the same session");
-  });
-});
-
 describe("subscribed copies", limited, () => {
   it("follow a session by its exact key only, until the node unsubscribes or disconnects [W11.21]", async (t) => {
-    const { node, client } = await openAgents(t, "hello", ["chat", "health"]);
+    const server = await startFakeModelServer({ replies: () => ({ text: "hello" }) });
+    t.after(() => server.close());
+    const { node, client } = await nodeScene(t, {
+      plugins: ["sessions", "models", "provider-openai", "agents", "chat", "health"],
+      config: {
+        models: { providers: { fake: { baseUrl: server.url, models: [{ id: "m" }] } } },
+        agents: { defaults: { model: "fake/m", skipBootstrap: true } },
+      },
+    });
     const [one, other] = [await node(), await node()];
     const [frames, others, heard] = [[], [], []] as [EventFrame[], EventFrame[], EventFrame[]];
     client.onEvent((frame) => heard.push(frame));

@@ -1,4 +1,4 @@
-/** The tool `nodes` in a gateway, with nodes that answer what they are asked. */
+/** The tool `nodes` in a gateway, with nodes that answer invocations. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, type GatewayError, outsideOrigin, Type } from "@svc/sdk";
@@ -82,7 +82,7 @@ async function decide(client: GatewayClient, decision: "allow-once" | "deny", me
   return request;
 }
 
-/** A node that prepares programs and "runs" them by a policy. */
+/** The answers of a node that prepares programs and pretends to run them by a policy. */
 function machine(policy: object | undefined, asked: unknown[]) {
   return ({ command, paramsJSON }: InvokeRequest): InvokeResult => {
     const params = JSON.parse(paramsJSON ?? "null") as RunParams;
@@ -222,7 +222,7 @@ describe("the tool nodes", limited, () => {
   });
 
   const LISTED = { version: 1, defaults: FULL.defaults, agents: { main: { allowlist: [{ pattern: "/bin/uname" }] } } };
-  /** `undefined`: it runs. @param place of the node's id in the settings */
+  /** `refusal` is absent when the program runs; `<its id>` stands for the id of the node. */
   const rows: [settings: Record<string, string>, policy: object | undefined, refusal: RegExp | undefined][] = [
     [
       { execSecurity: "deny" },

@@ -104,7 +104,7 @@ export interface NodeOptions extends Partial<ClientOptions> {
   readonly identity?: DeviceIdentity;
   /** Of the device record it is paired with, unless it is paired already. */
   readonly record?: Partial<PairedDevice>;
-  /** What it answers; default: the params it was sent. `undefined`: nothing. */
+  /** Its answer to an invocation; default: the params. `undefined`: no answer. */
   readonly answer?: (request: InvokeRequest) => InvokeResult | undefined;
 }
 

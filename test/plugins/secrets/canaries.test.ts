@@ -31,7 +31,7 @@ const CANARIES = {
   refused: canary("refused"),
 } as const;
 
-/** Names of secrets: redaction hides ids in the configuration, so they come out nowhere else either. */
+/** Ids of secrets: the configuration hides them, so no other output may contain them. */
 const IDS = ["CANARY_ID_ENV_B7F3", "/canary-id-file-b7f3", "canary-id-exec-b7f3"] as const;
 const [ENV_ID, FILE_ID, EXEC_ID] = IDS;
 
@@ -107,7 +107,7 @@ describe("canaries", { timeout: 180_000 }, () => {
         },
       },
       models: { default: "env/m", providers: { ...good, ...bad } },
-      // Read by nobody, and so skipped.
+      // Skipped, since no plugin reads it.
       talk: { apiKey: { source: "env", id: ENV_ID } },
     };
     await writeFile(join(stateDir, "svc.json"), JSON.stringify(file, null, 2), { mode: 0o600 });
@@ -125,7 +125,7 @@ describe("canaries", { timeout: 180_000 }, () => {
       return outcome;
     };
 
-    // They are found and used: the servers got them, or the search would prove nothing.
+    // The model servers received the keys; otherwise the search would prove nothing.
     for (const name of Object.keys({ ...good, ...bad })) await answer("models.test", { model: `${name}/m` });
     const sent = server.requests.map(({ headers }) => headers.authorization);
     const { env: a, file: b, single: c, exec: d } = CANARIES;
@@ -168,7 +168,7 @@ function errorFields(_key: string, value: unknown): unknown {
   );
 }
 
-/** Text of every file but those that are there to hold secrets: the configuration, its backups and the last one that worked. */
+/** Text of every file except those that store secrets: the configuration, its backups and the last working one. */
 async function filesBeside(stateDir: string): Promise<[path: string, text: string][]> {
   const files: [string, string][] = [];
   for (const name of await readdir(stateDir, { recursive: true })) {

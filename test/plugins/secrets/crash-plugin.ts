@@ -1,4 +1,4 @@
-/** A plugin that fails in every way with all it holds of secrets in its hands; loaded by canaries.test.ts. */
+/** A plugin whose errors, logs and crashes carry the secrets services that it uses; loaded by canaries.test.ts. */
 import { defineContract, definePlugin, Type } from "@svc/sdk";
 import { SecretPlaces, Secrets } from "@svc/sdk/secrets";
 

@@ -7,7 +7,7 @@ export function providerWith(settings: Readonly<Record<string, unknown>> = {}, n
   return { name, settings };
 }
 
-/** Writes a program of Node; `answer` is its code, with what it was asked in `asked` and its standard input in `input`. */
+/** Writes a Node program; `answer` is its code, which finds the request in `asked` and the standard input in `input`. */
 export async function program(path: string, answer: string): Promise<string> {
   const code = [
     `#!${process.execPath}`,
@@ -45,7 +45,7 @@ export function viewOf(sources: Readonly<Record<string, SecretSource>>): Extensi
   };
 }
 
-/** A source that finds `<id>-value` for every id but those that are `no-...`. */
+/** A source that finds `<id>-value` for every id except `no-...`. */
 export function simpleSource(change: Partial<SecretSource> = {}): SecretSource {
   return {
     check: () => undefined,

@@ -30,7 +30,7 @@ describe("an approved command on a node", { timeout: 120_000 }, () => {
         /^SYSTEM_RUN_DENIED .*changed since the command was judged; call system.run.prepare, and request a new approval$/;
       assert.match(refusal(await run({ command, ...ALLOWED })), changed);
       assert.match(refusal(await run({ command, ...ALLOWED, approvalDecision: "allow-always", files })), changed);
-      // Somebody else prepares it anew meanwhile: what the approval names counts.
+      // Another client prepares it again: the files named by the approval count.
       await gateway.invoke("system.run.prepare", { command });
       assert.match(refusal(await run({ command, ...ALLOWED, files })), changed);
       assert.throws(() => readFileSync(join(stateDir, "ran")));

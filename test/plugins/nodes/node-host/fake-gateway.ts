@@ -92,7 +92,7 @@ export async function fakeGateway(
     events,
     /** Every `node.invoke.result`. */
     answers,
-    /** Id of the node that came last. */
+    /** Id of the node that connected last. */
     nodeId: newestNode,
     /** Resolves when a node has reported this. */
     reported: (event: string) => until(() => events.some((one) => one.event === event), event),
@@ -102,7 +102,7 @@ export async function fakeGateway(
     answer,
     /** Sends `node.invoke.request` to the newest connection. @returns its id */
     ask,
-    /** Asks, and parses what comes. */
+    /** Invokes a command, and parses the answer. */
     async invoke(command: string, params?: unknown) {
       const said = await answer(ask(command, params));
       return { ...said, payload: JSON.parse(said.payloadJSON ?? "{}") as Record<string, unknown> };

@@ -1,5 +1,5 @@
 // long: waits for real reconnects
-/** A node program against a gateway that does what a test says: how it connects, waits, comes back, gives up and ends. */
+/** A node program with a scripted gateway: connecting, waiting, reconnecting, giving up and stopping. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Notifications: by the program of the machine, with texts as its arguments and nothing else. */
+/** Notifications by the machine's own program, which gets the texts as arguments. */
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A node that runs programs of a test, and a gateway that asks it to. */
+/** A node with the test's own programs, and a gateway that invokes its commands. */
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,5 +39,5 @@ export function refusal({ ok, error }: FakeAnswer): string {
   return `${error?.code} ${error?.message}`;
 }
 
-/** What was reported, in order. */
+/** Reported events, in order. */
 export const told = ({ events }: FakeGateway) => events.map(({ event }) => event);
