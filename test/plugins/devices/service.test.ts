@@ -35,8 +35,8 @@ async function openWithNodes(t: TestContext, config: Readonly<Record<string, unk
   return { scene, offers, node, approve, service: service ?? assert.fail("the probe has not started") };
 }
 
-describe("what a node may offer", limited, () => {
-  it("has the commands that its first approval showed, however often it requests more", async (t) => {
+describe("the commands that a node may offer", limited, () => {
+  it("are those that its first approval showed, however often it requests more", async (t) => {
     const { scene, offers, node, approve } = await openWithNodes(t);
     const device = createDevice();
     const { device: approved } = await approve(requestOf(await node(device, ["b", "a"], { caps: ["camera"] })));
@@ -63,8 +63,8 @@ describe("what a node may offer", limited, () => {
     assert.deepEqual(offers.at(-1), { commands: [], withheld: [] }, "an operator offers none");
   });
 
-  it("is pinned at once for a new node of this machine; later commands wait, with its token and with the secret", async (t) => {
-    const { scene, offers, node, approve } = await openWithNodes(t);
+  it("are pinned at once for a new node of this machine, later commands wait; the service lists, gets and renames, and a given name stays", async (t) => {
+    const { scene, offers, node, approve, service } = await openWithNodes(t);
     const device = createDevice();
     const { auth } = await node(device, ["a"], { far: false });
     assert.deepEqual(offers.at(-1), { commands: ["a"], withheld: [] });
@@ -79,21 +79,16 @@ describe("what a node may offer", limited, () => {
     await approve(String(pending[0]?.requestId));
     await node(device, ["a", "b"], { far: false });
     assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: [] });
-  });
-});
 
-describe("the service", limited, () => {
-  it("lists, gets and renames; a given name stays, whatever the device calls itself", async (t) => {
-    const { scene, service } = await openWithNodes(t);
-    const device = createDevice();
-    await scene.pair(device, { client: { displayName: "Own" } });
-    assert.equal(await service.rename(device.id, " Given "), true);
-    await scene.pair(device, { client: { displayName: "Other" } });
-    assert.equal((await service.get(device.id))?.displayName, "Given");
+    const other = createDevice();
+    await scene.pair(other, { client: { displayName: "Own" } });
+    assert.equal(await service.rename(other.id, " Given "), true);
+    await scene.pair(other, { client: { displayName: "Other" } });
+    assert.equal((await service.get(other.id))?.displayName, "Given");
     assert.deepEqual(await service.list(), (await scene.list()).paired);
     assert.equal(await service.rename("nobody", "x"), false);
     assert.equal(await service.get("nobody"), undefined);
     for (const name of ["", "  ", "x".repeat(257)])
-      await assert.rejects(service.rename(device.id, name), { code: "INVALID_REQUEST" });
+      await assert.rejects(service.rename(other.id, name), { code: "INVALID_REQUEST" });
   });
 });

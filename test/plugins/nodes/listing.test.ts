@@ -66,8 +66,8 @@ describe("node.list and node.describe", limited, () => {
     await assert.rejects(operator.call(nodes.event, { event: "x" }), { code: "INVALID_REQUEST" });
   });
 
-  it("escape hostile declarations", async (t) => {
-    const { node, view, devices } = await nodeScene(t);
+  it("escape hostile declarations, and withhold declared commands while the lookup fails [W5.13]", async (t) => {
+    const { node, view, invoke, devices } = await nodeScene(t);
     const identity = createDevice();
     devices.pair(identity, { displayName: "a\u001b[2Jb\u202ec" });
     const commands = Array.from({ length: 900 }, (_, n) => `c${String(n).padStart(4, "0")}`);
@@ -82,17 +82,14 @@ describe("node.list and node.describe", limited, () => {
     assert.equal(seen.displayName, "a [2Jb c");
     assert.deepEqual([seen.version?.length, seen.pathEnv?.length, seen.permissions], [200, 8_192, { ok: true }]);
     assert.deepEqual(seen.commands, []);
-  });
 
-  it("withhold declared commands while the lookup fails [W5.13]", async (t) => {
-    const { node, view, invoke, devices } = await nodeScene(t);
-    const commands = ["system.notify", "system.run"];
+    const few = ["system.notify", "system.run"];
     devices.broken = new Error("disk");
-    const { id } = await node({ commands, record: { commands: ["system.run"], platform: "linux" } });
-    await assert.rejects(invoke(id, "system.run", { command: ["ls"] }), { code: "INTERNAL" });
+    const { id: other } = await node({ commands: few, record: { commands: ["system.run"], platform: "linux" } });
+    await assert.rejects(invoke(other, "system.run", { command: ["ls"] }), { code: "INTERNAL" });
     devices.broken = undefined;
-    assert.equal((await invoke(id, "system.run", { command: ["ls"] })).ok, true);
-    const { commands: usable, pendingCommands } = (await view(id)) ?? assert.fail();
+    assert.equal((await invoke(other, "system.run", { command: ["ls"] })).ok, true);
+    const { commands: usable, pendingCommands } = (await view(other)) ?? assert.fail();
     assert.deepEqual([usable, pendingCommands], [["system.run"], ["system.notify"]]);
   });
 });

@@ -152,19 +152,6 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
     });
   });
 
-  it("in a section that no plugin owns are skipped and counted", async (t) => {
-    const { client, states } = await start(t, { talk: { apiKey: { source: "env", id: "TALK_KEY" } } });
-    assert.equal((await client.call(secrets.reload, {})).warningCount, 1);
-    assert.equal((await states())["talk.apiKey"], "inactive");
-    const answer = await client.call(secrets.resolve, { commandName: "talk", targetIds: ["talk.apiKey"] });
-    assert.deepEqual(answer, {
-      ok: true,
-      assignments: [],
-      diagnostics: ["talk.apiKey: not looked up, no running plugin reads this section"],
-      inactiveRefPaths: ["talk.apiKey"],
-    });
-  });
-
   it("also come from sources of other plugins", async (t) => {
     const Keeper = definePlugin({
       id: "keeper",
@@ -191,8 +178,8 @@ describe("secrets in a gateway", { timeout: 120_000 }, () => {
 });
 
 describe("secrets.resolve", { timeout: 120_000 }, () => {
-  it("returns the values of references and plain texts to admins, with their paths", async (t) => {
-    const { client } = await start(t);
+  it("returns the values of references and plain texts with their paths; references that no running plugin reads are skipped and counted", async (t) => {
+    const { client, states } = await start(t, { talk: { apiKey: { source: "env", id: "TALK_KEY" } } });
     const targetIds = ["models.providers.*.apiKey", "models.providers.*.accounts.*.apiKey"];
     const { assignments, ...rest } = await client.call(secrets.resolve, { commandName: "models test", targetIds });
     assert.deepEqual(rest, { ok: true, diagnostics: [], inactiveRefPaths: [] });
@@ -207,6 +194,16 @@ describe("secrets.resolve", { timeout: 120_000 }, () => {
     assert.deepEqual(none, { ok: true, assignments: [], diagnostics: [], inactiveRefPaths: [] });
     const unset = await client.call(secrets.resolve, { commandName: "x", targetIds: ["gateway.auth.password"] });
     assert.deepEqual(unset.assignments, []);
+
+    assert.equal((await client.call(secrets.reload, {})).warningCount, 1);
+    assert.equal((await states())["talk.apiKey"], "inactive");
+    const unread = await client.call(secrets.resolve, { commandName: "talk", targetIds: ["talk.apiKey"] });
+    assert.deepEqual(unread, {
+      ok: true,
+      assignments: [],
+      diagnostics: ["talk.apiKey: not looked up, no running plugin reads this section"],
+      inactiveRefPaths: ["talk.apiKey"],
+    });
   });
 
   const unknown = (id: string) => `unknown target id "${id}"`;
