@@ -1,6 +1,7 @@
 /** HTTP credentials, responses and the order of the pipeline. Spec: http/auth.md §4, §6, §10; spec/README.md (413, liveness). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createFakeClock } from "@svc/sdk/testing";
 import { exchange, type RawRequest } from "../../host/net/http-exchange.ts";
 import { outcomeOf, type Scene, shared, start } from "./scene.ts";
 import { connectFrame, openRaw } from "../../raw-socket.ts";
@@ -148,17 +149,22 @@ describe("modes over HTTP", limited, () => {
     assert.equal((await ask(scene, { headers: { ...forwarded, "X-User": "ada" } })).status, 200);
   });
 
-  it("wrong credentials lock, missing ones do not, and the lock refuses the right one with 429 [H4.8 H4.10 H4.12]", async (t) => {
+  it("wrong credentials lock, missing ones do not, and the lock refuses the right one with 429 until it ends [H4.8 H4.10 H4.12]", async (t) => {
     const rateLimit = { maxAttempts: 3, exemptLoopback: false, lockoutMs: 7_000 };
-    const scene = await start(t, { gateway: { auth: { token: "right", rateLimit } } });
-    const wrong = { Authorization: "Bearer wrong" };
-    const tries: Record<string, string>[] = [{}, wrong, {}, wrong, {}, {}];
-    for (const headers of tries) assert.equal((await ask(scene, { headers })).status, 401);
-    assert.equal((await ask(scene, { headers: wrong })).status, 401);
-    const { status, headers, body } = await ask(scene, { headers: { Authorization: "Bearer right" } });
-    assert.equal(status, 429);
-    assert.ok(["6", "7"].includes(String(headers["retry-after"])));
-    assert.equal(typeOf(body), "rate_limited");
+    const clock = createFakeClock();
+    const scene = await start(t, { gateway: { auth: { token: "right", rateLimit } } }, { clock });
+    const [wrong, right] = ["wrong", "right"].map((token) => ({ Authorization: `Bearer ${token}` }));
+    for (const headers of [{}, wrong, {}, wrong, {}, {}, wrong])
+      assert.equal((await ask(scene, { headers: headers ?? {} })).status, 401);
+    const locked = async () => {
+      const { status, headers, body } = await ask(scene, { headers: right ?? {} });
+      return [status, headers["retry-after"], typeOf(body)];
+    };
+    assert.deepEqual(await locked(), [429, "7", "rate_limited"]);
+    await clock.advance(6_001);
+    assert.deepEqual(await locked(), [429, "1", "rate_limited"]);
+    await clock.advance(999);
+    assert.equal((await ask(scene, { headers: right ?? {} })).status, 200);
   });
 
   it("a success clears earlier failures [H4.10]", async (t) => {

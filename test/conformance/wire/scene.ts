@@ -160,12 +160,14 @@ export interface ProofOptions {
   readonly sent?: Record<string, unknown>;
   /** Fields of the payload that are signed instead, in payload order from `id` on. */
   readonly signed?: Record<string, string>;
-  readonly signedAt?: number;
+  /** Milliseconds between now and the signed time. */
+  readonly skewMs?: number;
 }
 
 /** `params` with a proof for this socket's challenge, implemented independently of the gateway. */
 export function withProof(socket: RawSocket, params: Partial<ConnectParams> = {}, options: ProofOptions = {}): object {
-  const { version = "v3", sent = {}, signed = {}, signedAt = Date.now() } = options;
+  const { version = "v3", sent = {}, signed = {}, skewMs = 0 } = options;
+  const signedAt = Date.now() + skewMs;
   const nonce = String(socket.frames.find(({ event }) => event === "connect.challenge")?.payload?.["nonce"]);
   const client = params.client ?? { id: "cli", version: "1", platform: "linux", mode: "cli" };
   const { role = "operator", scopes = ["operator.read"], auth = {} } = params;

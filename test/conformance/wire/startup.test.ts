@@ -36,7 +36,7 @@ describe("a start is refused", limited, () => {
     [
       "bind custom with an address of another machine [H3.5]",
       { bind: "custom", customBindHost: "192.0.2.1" },
-      /192\.0\.2\.1/,
+      /^cannot listen on 192\.0\.2\.1 port \d+: .*\nNext: .*gateway\.customBindHost/,
     ],
     ["an unknown bind [H1.15]", { bind: "0.0.0.0" }, /bind/],
     ["an unknown mode [H1.1]", { auth: { mode: "open" } }, /mode/],

@@ -31,22 +31,6 @@ describe("the port", () => {
     assert.equal(await (await fetch(`http://127.0.0.2:${port}/`)).text(), "here");
   });
 
-  it("that is in use is refused with the next step", async (t) => {
-    const { port } = await open(t);
-    await assert.rejects(open(t, { port }), {
-      name: "StartupRefusal",
-      message: `port ${port} on 127.0.0.1 is already in use, perhaps by another gateway\nNext: run svc gateway stop, or choose another port: svc gateway run --port <port>`,
-    });
-  });
-
-  it("of an address that this machine does not have is refused with the next step", async (t) => {
-    await assert.rejects(open(t, { addresses: ["192.0.2.1"], port: 18_789 }), (error: Error) => {
-      assert.equal(error.name, "StartupRefusal");
-      assert.match(error.message, /^cannot listen on 192\.0\.2\.1 port 18789: .*\nNext: .*gateway\.customBindHost/);
-      return true;
-    });
-  });
-
   it("can be closed twice, disconnects open connections, and is free afterwards", async (t) => {
     const listener = await open(t);
     const socket = connect(listener.port, "127.0.0.1");
