@@ -3,7 +3,6 @@
  * named secret is used instead of any other. The calls run in this process; a few run as processes.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { connect, type GatewayClient } from "@svc/sdk/client";
@@ -11,10 +10,9 @@ import { keepDevice, keepDeviceToken } from "@svc/sdk/device";
 import { testGateway } from "@svc/sdk/testing";
 import { connectTo } from "../../host/cli/connect.ts";
 import { resolveTarget } from "../../host/cli/target.ts";
-import { root } from "../checkout.ts";
-import { cleanEnvironment } from "../gateway-process.ts";
 import { directoryOf } from "../host/kernel/reload-scene.ts";
 import { sharedScene } from "../host/net/host-scene.ts";
+import { svc } from "../run-svc.ts";
 import { expected, SETS, verdict } from "./authority-table.ts";
 import { methods } from "./samples.ts";
 
@@ -81,7 +79,7 @@ describe("svc gateway call", limited, () => {
       ["node.list", reader, { SVC_GATEWAY_TOKEN: "wrong" }, 1, /unauthorized/],
     ];
     for (const [method, stateDir, env, code, told] of rows) {
-      const ended = await svc(["gateway", "call", method, "--url", gateway.url], cleanEnvironment(stateDir, env));
+      const ended = await svc(stateDir, ["gateway", "call", method, "--url", gateway.url], env);
       const where = `${method} with ${JSON.stringify(Object.keys(env))}: ${ended.text}`;
       assert.equal(ended.code === 0 ? 0 : 1, code, where);
       assert.match(ended.text, told, where);
@@ -89,12 +87,3 @@ describe("svc gateway call", limited, () => {
     }
   });
 });
-
-/** Exit code and output. */
-function svc(args: readonly string[], env: NodeJS.ProcessEnv): Promise<{ code: number; text: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [join(root, "host/cli/svc.js"), ...args], { env }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code ?? 1) : 0, text: stdout + stderr });
-    });
-  });
-}

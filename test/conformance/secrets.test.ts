@@ -4,25 +4,22 @@
  * those that store them, the command line.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { promisify } from "node:util";
 import { agents } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
 import { config } from "@svc/sdk/config";
 import { secrets } from "@svc/sdk/secrets";
 import { directoryOf } from "../host/kernel/reload-scene.ts";
-import { root } from "../checkout.ts";
-import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+import { startGatewayProcess } from "../gateway-process.ts";
+import { svc } from "../run-svc.ts";
 import { attend } from "./attendance.ts";
 import { hookRuns } from "./hook-runs.ts";
 import { good, key, methods } from "./samples.ts";
 import { keepSecrets } from "./secret-places.ts";
 import { keptSecrets, travel } from "./secret-traffic.ts";
 
-const run = promisify(execFile);
 const canary = (name: string) => `canary-${name}-5d1f0a7c93be4826`;
 
 const SECRETS = {
@@ -224,10 +221,7 @@ describe("secrets", { timeout: 300_000 }, () => {
       ["approvals", "get"],
       ["pairing"],
     ]) {
-      const output = await run(process.execPath, [join(root, "host/cli/svc.js"), ...args], {
-        env: cleanEnvironment(stateDir, env),
-      }).catch((failed: { stdout: string; stderr: string }) => failed);
-      seen.push([`svc ${args.join(" ")}`, output.stdout + output.stderr]);
+      seen.push([`svc ${args.join(" ")}`, (await svc(stateDir, args, env)).text]);
     }
     Object.assign(made, await keptSecrets(stateDir));
     made["socketToken"] = await socketToken(stateDir);

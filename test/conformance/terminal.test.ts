@@ -1,9 +1,6 @@
 /** Third-party names and commands, as `svc` prints them: they cannot control the terminal or hide text in it. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
-import { execFile } from "node:child_process";
 import { it } from "node:test";
 import { execApproval } from "@svc/sdk/approvals";
 import { connect } from "@svc/sdk/client";
@@ -11,11 +8,10 @@ import { cron } from "@svc/sdk/cron";
 import { createDevice } from "@svc/sdk/device";
 import { sessions } from "@svc/sdk/sessions";
 import { directoryOf } from "../host/kernel/reload-scene.ts";
-import { root } from "../checkout.ts";
-import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+import { startGatewayProcess } from "../gateway-process.ts";
+import { svc } from "../run-svc.ts";
 import { connectNode } from "./attendance.ts";
 
-const run = promisify(execFile);
 const HIDDEN = "\u202e\u200b\u2066\u2062\ufeff\u00ad\u061c\u{e0041}\ufe0f";
 const STEERING = /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]|[^\P{Cc}\n\t]/u;
 
@@ -62,10 +58,10 @@ it("third-party names are shown without control and invisible characters", { tim
   for (const [line, names] of COMMANDS)
     for (const more of [[], ["--json"]]) {
       const what = [...line.split(" "), ...more];
-      const args = [join(root, "host/cli/svc.js"), ...what, "--url", url, "--token", token];
-      const { stdout, stderr } = await run(process.execPath, args, { env: cleanEnvironment(stateDir) });
+      const { code, stdout, text } = await svc(stateDir, [...what, "--url", url, "--token", token]);
+      assert.equal(code, 0, text);
       assert.ok(stdout.includes(names), `${what.join(" ")}: ${stdout}`);
-      assert.doesNotMatch(stdout + stderr, STEERING, what.join(" "));
+      assert.doesNotMatch(text, STEERING, what.join(" "));
       if (more.length > 0) JSON.parse(stdout);
     }
   await Promise.all([node.close(), device.close(), client.close()]);

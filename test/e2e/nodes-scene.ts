@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { GatewayClient } from "@svc/sdk/client";
 import { root } from "../checkout.ts";
+import { freePort } from "../free-port.ts";
 import { cleanEnvironment, type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { type NodeProcess, startNodeProcess } from "./node-process.ts";
 
@@ -34,20 +34,6 @@ export interface Scene {
   operator(): Promise<GatewayClient>;
   /** Creates a program on the node's PATH. @returns its path */
   program(name: string, text: string): string;
-}
-
-/** A port that no outgoing connection gets while the gateway is down. */
-async function freePort(): Promise<number> {
-  const port = 20_000 + Math.floor(Math.random() * 10_000);
-  const server = createServer().listen(port, "127.0.0.1");
-  const isFree = await once(server, "listening").then(
-    () => true,
-    () => false,
-  );
-  if (!isFree) return freePort();
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Devices of this machine also need an approval. */

@@ -11,7 +11,7 @@ import { agents } from "@svc/sdk/agents";
 import type { GatewayClient } from "@svc/sdk/client";
 import { config } from "@svc/sdk/config";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
-import { svc } from "./config-workload.ts";
+import { svc } from "../run-svc.ts";
 import { soon } from "../soon.ts";
 import { pause, refusalOf } from "./workload.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { config } from "@svc/sdk/config";
 import { startGatewayProcess } from "../gateway-process.ts";
-import { svc } from "./config-workload.ts";
+import { svc } from "../run-svc.ts";
 import { readAudit, refusalOf, ROUNDS } from "./workload.ts";
 
 const WRITERS = ["a", "b", "c", "d"];

@@ -1,31 +1,14 @@
 /** Many writers of one configuration file: each increments its own key, so that a lost write is detected. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { GatewayClient } from "@svc/sdk/client";
 import { config } from "@svc/sdk/config";
-import { root } from "../checkout.ts";
-import { cleanEnvironment } from "../gateway-process.ts";
+import { svc } from "../run-svc.ts";
 import { isConflict, pause, readAudit, type Workload } from "./workload.ts";
 
 /** Milliseconds between two writes of one writer. */
 const PACE_MS = 60;
-
-const run = promisify(execFile);
-
-/** Runs `svc` in its own process. @returns exit code and output */
-export async function svc(stateDir: string, args: readonly string[]): Promise<{ code: number; text: string }> {
-  const command = [join(root, "host/cli/svc.js"), ...args];
-  return run(process.execPath, command, { env: cleanEnvironment(stateDir) }).then(
-    ({ stdout, stderr }) => ({ code: 0, text: stdout + stderr }),
-    (error: { code: number; stdout: string; stderr: string }) => ({
-      code: error.code,
-      text: error.stdout + error.stderr,
-    }),
-  );
-}
 
 interface Counter {
   tried: number;

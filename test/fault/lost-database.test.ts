@@ -1,13 +1,12 @@
 /** A database that is emptied, removed or damaged between two runs: the gateway reports it, serves what needs no database, and creates no new one; `svc doctor` reports it too. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { cp, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { chat } from "@svc/sdk/chat";
 import { agents } from "@svc/sdk/agents";
-import { root } from "../checkout.ts";
-import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+import { startGatewayProcess } from "../gateway-process.ts";
+import { svc } from "../run-svc.ts";
 import { directory } from "../directory.ts";
 
 const DATABASE = "plugins/storage-sqlite/svc.db";
@@ -55,11 +54,8 @@ it("a gateway with a lost database reports it, and so does svc doctor", { timeou
       await cp(stateDir, copy, { recursive: true, filter: (source) => !source.endsWith(".sock") });
       await lose(join(copy, DATABASE));
       const lost = await stateOf(join(copy, DATABASE));
-      const doctor = spawnSync(process.execPath, [join(root, "host/cli/svc.js"), "doctor"], {
-        env: cleanEnvironment(copy),
-        encoding: "utf8",
-      });
-      assert.equal(doctor.status, 1, doctor.stderr);
+      const doctor = await svc(copy, ["doctor"]);
+      assert.equal(doctor.code, 1, doctor.stderr);
       assert.match(doctor.stdout, found);
       const gateway = await startGatewayProcess(copy);
       inner.after(() => gateway.kill());
