@@ -16,8 +16,6 @@ const comments = (name) => readFileSync(join("test", name.replace(/\.js$/, ".ts"
 const isLong = (name) => LONG.test(name) || comments(name).includes("// long: ");
 /** Files that share a process. With more of them a crash is harder to locate. */
 const BATCH_SIZE = { pure: 30, gateway: 8 };
-/** The long tests mostly wait, for timers and for programs that they start: three at once keep two cores busy. */
-const CONCURRENCY = { quick: 2, long: 3 };
 const SLOWEST = 20;
 const TIMEOUT_MS = 600_000;
 
@@ -60,6 +58,7 @@ function textsOf(file, seen = new Set()) {
 
 const kindOf = (all) =>
   all.some((text) => APART.test(text)) ? "apart" : all.some((text) => GATEWAY.test(text)) ? "gateway" : "pure";
+/** Long files differ much in time, so each has a process of its own. */
 const onlyLong = words.includes("--long");
 const isApart = (file) =>
   files.length === 1 || onlyLong || comments(file.slice(resolve(TESTS).length + 1)).includes("// own process: ");
@@ -83,7 +82,7 @@ process.on("exit", () => rmSync(BATCHES, { recursive: true, force: true }));
 process.env.SVC_WATCHDOG = "off"; // a test that blocks the event loop is no news
 const events = run({
   files: [...apart, ...batches("gateway", BATCH_SIZE.gateway), ...batches("pure", BATCH_SIZE.pure)],
-  concurrency: onlyLong ? CONCURRENCY.long : CONCURRENCY.quick,
+  concurrency: 2,
   timeout: TIMEOUT_MS,
 });
 events.on("test:fail", ({ todo }) => {
