@@ -156,7 +156,10 @@ describe("svc approvals", () => {
     for (const time of ["", "60", "59s", "91d", "soon"])
       assert.match((await allow({ for: time })).message, /--for takes a time from 1m to 90d; e\.g\. --for 1h/, time);
     for (const options of [{ for: "1h" }, { session: true }])
-      assert.match((await allow({ always: true, ...options })).message, /cannot be combined with --for or --session\nNext: /);
+      assert.match(
+        (await allow({ always: true, ...options })).message,
+        /cannot be combined with --for or --session\nNext: /,
+      );
     assert.match((await allow({ session: true })).message, /offers no grant for the session/);
     assert.doesNotMatch((await run("list")).text, /--session/);
     assert.deepEqual((await allow({ for: "1h30m" })).printed, [`allowed for 1h30m: ${RM}`]);
