@@ -6,7 +6,7 @@ import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
 import { devices } from "@svc/sdk/devices";
 import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { knock } from "../plugins/devices/scene.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 
 /** Ids for params of methods; each is consumed by the one method that decides about it. */
 export interface Attendance {
@@ -138,7 +138,7 @@ async function questions(client: GatewayClient) {
   };
   ask("question-that-waits", "uname -a");
   ask("question-decided", "uptime");
-  await soon(async () => (await client.call(execApproval.list, {})).approvals.length >= 2, "two questions");
+  await until(async () => (await client.call(execApproval.list, {})).approvals.length >= 2, "two questions");
   await client.call(execApproval.resolve, { id: "question-decided", decision: "allow-always" });
   const { grants } = await client.call(execApprovals.grants, {});
   const [grant] = grants;

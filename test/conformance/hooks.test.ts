@@ -17,7 +17,7 @@ import { createHookProbe, type HookProbe, type TestGateway, testGateway } from "
 import { WebhookAction } from "@svc/sdk/webhooks";
 import { deviceConnect } from "../device.ts";
 import { openRaw } from "../raw-socket.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 import { fileGateway } from "./file-gateway.ts";
 
 const write = { summary: "-", scope: "operator.write" } as const;
@@ -135,7 +135,7 @@ async function post(running: Running, path: string, headers: Record<string, stri
   const request = { method: "POST", headers: { authorization: `Bearer ${HOOK_TOKEN}`, ...headers } };
   const answer = await fetch(`${http(running)}/hooks/${path}`, request);
   if (answer.status !== 200 || answer.headers.has("idempotent-replayed")) return;
-  await soon(() => (running.probe.fired()["webhookFinished"] ?? 0) > 0, "webhookFinished");
+  await until(() => (running.probe.fired()["webhookFinished"] ?? 0) > 0, "webhookFinished");
 }
 
 type Fires = Readonly<Record<string, number>>;
@@ -253,7 +253,7 @@ describe("hooks fire exactly once", () => {
       await walk(running);
       const counts = () =>
         Object.fromEntries(Object.entries(running.probe.fired()).filter(([name]) => !atLeast.includes(name)));
-      await soon(() => isDeepStrictEqual(counts(), expected), "all hooks").catch(() => undefined);
+      await until(() => isDeepStrictEqual(counts(), expected), "all hooks").catch(() => undefined);
       await settle(); // a further one would be one too many
       assert.deepEqual(counts(), expected);
       for (const name of atLeast) assert.ok((running.probe.fired()[name] ?? 0) > 0, `${name} did not fire`);

@@ -8,7 +8,7 @@ import { type FakeModelServerOptions, startFakeModelServer } from "@svc/sdk/test
 import { root } from "../checkout.ts";
 import { directory } from "../directory.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 
 /** A running gateway in a temporary state directory; with a model server when replies are given. */
 async function start(t: TestContext, options?: FakeModelServerOptions) {
@@ -64,12 +64,12 @@ describe("svc chat", () => {
     const { status, text } = JSON.parse(answer.out) as { status: string; text: string };
     assert.deepEqual([answer.code, status, text, server?.requests.length], [0, "ok", "Hello", 1]);
     const chat = svc(stateDir, ["chat", "--message", "talk"]);
-    await soon(() => chat.soFar().includes("word1 "), "the beginning of the reply");
+    await until(() => chat.soFar().includes("word1 "), "the beginning of the reply");
     chat.child.kill("SIGINT");
     const { code, out } = await chat.ended;
     assert.notEqual(code, 0);
     assert.ok(!out.includes("word199"));
-    await soon(() => server?.requests[1]?.aborted === true, "the abort at the model");
+    await until(() => server?.requests[1]?.aborted === true, "the abort at the model");
     assert.equal((await historyOf(stateDir, "main")).at(-1)?.stopReason, "aborted");
   });
 });

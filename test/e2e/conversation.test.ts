@@ -6,7 +6,7 @@ import { agentEvent, agents } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import type { GatewayClient } from "@svc/sdk/client";
 import { sessions } from "@svc/sdk/sessions";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 import { type FakeModelServer, type FakeModelServerOptions, startFakeModelServer, testGateway } from "@svc/sdk/testing";
 
 type ChatEvent = PayloadOf<typeof chatEvent>;
@@ -135,12 +135,12 @@ describe("a conversation", () => {
     const pieces = Array.from({ length: 100 }, (_, index) => `word${index} `);
     const { talker, server, ended, chats, send } = await start(t, { replies: [{ pieces, delayMs: 20 }] });
     const runId = await send("talk");
-    await soon(() => chats.some(({ state }) => state === "delta"), "a delta");
+    await until(() => chats.some(({ state }) => state === "delta"), "a delta");
     const aborted = await talker.call(chat.abort, { sessionKey: "main", runId });
     assert.deepEqual(aborted, { ok: true, aborted: true, runIds: [runId] });
     const end = await ended(runId);
     assert.deepEqual([end.state, end.stopReason], ["aborted", "rpc"]);
-    await soon(() => server.requests[0]?.aborted === true, "the abort at the model");
+    await until(() => server.requests[0]?.aborted === true, "the abort at the model");
     const { messages } = await talker.call(chat.history, { sessionKey: "main" });
     const last = messages.at(-1) as { role: string; stopReason: string; content: { text: string }[] };
     assert.deepEqual([last.role, last.stopReason], ["assistant", "aborted"]);

@@ -12,7 +12,7 @@ import type { GatewayClient } from "@svc/sdk/client";
 import { config } from "@svc/sdk/config";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { svc } from "../run-svc.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 import { pause, refusalOf } from "./workload.ts";
 
 const AGENTS = ["first", "second"] as const;
@@ -67,7 +67,7 @@ describe("a configuration file that", () => {
   }
 
   async function assertIsTaken(): Promise<void> {
-    await soon(() => isUsed(AGENTS[turn % 2] ?? ""), "the good file is used");
+    await until(() => isUsed(AGENTS[turn % 2] ?? ""), "the good file is used");
     const { valid, issues } = await client.call(config.get, {});
     assert.deepEqual({ valid, issues }, { valid: true, issues: [] });
   }

@@ -14,7 +14,7 @@ import { config } from "@svc/sdk/config";
 import { health } from "@svc/sdk/health";
 import { startFakeModelServer } from "@svc/sdk/testing";
 import { startGatewayProcess } from "../gateway-process.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 import { pause, refusalOf } from "./workload.ts";
 
 const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0 && process.platform === "linux";
@@ -58,7 +58,7 @@ it(
       socket.on("error", () => undefined);
       sockets.push(socket);
     }
-    await soon(() => used() >= most - 2, `${most} descriptors are used`);
+    await until(() => used() >= most - 2, `${most} descriptors are used`);
 
     await client.call(health.check, {});
     assert.ok((await client.call(chat.history, { sessionKey: "main" })).messages.length > 0);
@@ -80,7 +80,7 @@ it(
     }
 
     for (const socket of sockets) socket.destroy();
-    await soon(() => used() <= most - ROOM + 4, "descriptors are free again");
+    await until(() => used() <= most - ROOM + 4, "descriptors are free again");
     const other = await gateway.connect();
     await other.close();
     assert.equal(await run("after"), "ok");

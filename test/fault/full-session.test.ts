@@ -15,7 +15,7 @@ import { webhooks } from "@svc/sdk/webhooks";
 import { MAX_REPEATED, MAX_WAITING } from "../../plugins/heartbeat/event-store.ts";
 import type { Folded } from "../../plugins/heartbeat/summary.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 import { createRandom, ROUNDS, SEED } from "./workload.ts";
 
 const TOKEN = "hook-token-of-the-full-session";
@@ -80,7 +80,7 @@ it("a full main session refuses nothing and counts everything", { timeout: 300_0
 
   const open = async () =>
     (await client.call(webhooks.runs, { limit: 200 })).runs.filter(({ status }) => status !== "done").length;
-  await soon(async () => (await open()) === 0, `seed ${SEED}: all webhooks are done`);
+  await until(async () => (await open()) === 0, `seed ${SEED}: all webhooks are done`);
   const { entries } = await client.call(cron.runs, { id: job.id });
   assert.deepEqual(
     entries.map(({ status }) => status),

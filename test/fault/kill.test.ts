@@ -17,7 +17,7 @@ import { AgentsWorkload } from "./agents-workload.ts";
 import { ConfigWorkload } from "./config-workload.ts";
 import { RunsWorkload } from "./runs-workload.ts";
 import { SessionsWorkload } from "./sessions-workload.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 import { createRandom, pause, ROUNDS, SEED, stagedFiles } from "./workload.ts";
 
 /** The first files of a workspace need a dozen syncs, which would take most of the time with this many writers. */
@@ -67,7 +67,7 @@ it(`nothing acknowledged is lost in ${ROUNDS} kills`, { timeout: 1_800_000 }, as
     const before = workloads.map(({ acknowledged }) => acknowledged);
     const haveAllWritten = () => workloads.every(({ acknowledged }, index) => acknowledged > (before[index] ?? 0));
     // Every other kill comes at a random time, possibly during the first connections.
-    if (round % 2 === 0) await soon(haveAllWritten, "all have written");
+    if (round % 2 === 0) await until(haveAllWritten, "all have written");
     await pause(random() * 500);
     over.abort();
     await victim.kill();

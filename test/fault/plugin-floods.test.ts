@@ -5,7 +5,7 @@ import { it, type TestContext } from "node:test";
 import { defineEvent, Type } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 import { packageAt } from "../host/carriers/scene.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 import { floodScene } from "./flood-scene.ts";
 import { pause, refusalOf } from "./workload.ts";
 
@@ -70,7 +70,7 @@ for (const run of ["worker", "process"]) {
       assert.equal(await ask("ok"), "ok");
       await during(async () => {
         assert.equal(await ask("lines"), "sent");
-        await soon(async () => (await pause(300), countLines(gateway.log()) >= LINES), "all lines");
+        await until(async () => (await pause(300), countLines(gateway.log()) >= LINES), "all lines");
       });
       assert.match(gateway.log(), /"plugin":"guest","leftOut":\d+,"msg":"log lines: \d+ dropped, sent faster/);
       assert.equal((await plugin("guest")).state, "active");
@@ -88,7 +88,7 @@ for (const run of ["worker", "process"]) {
       client.on(note, () => heard++);
       await during(async () => {
         assert.equal(await ask(flood), "begun");
-        await soon(async () => (await plugin("guest")).state === "quarantined", "the quarantine");
+        await until(async () => (await plugin("guest")).state === "quarantined", "the quarantine");
       });
       const { blame } = await plugin("guest");
       t.diagnostic(`${heard} events; ${JSON.stringify(blame)}`);
@@ -113,7 +113,7 @@ for (const run of ["worker", "process"]) {
         assert.match(blame.message, tooLarge);
       }
       assert.equal(await ask("event"), "sent");
-      await soon(async () => (await plugin("guest")).blame?.where === "event guest.note", "the charge");
+      await until(async () => (await plugin("guest")).blame?.where === "event guest.note", "the charge");
       assert.match((await plugin("guest")).blame?.message ?? "", tooLarge);
     });
     assert.equal(await ask("ok"), "ok");
@@ -130,7 +130,7 @@ it("unread lines on stderr block nothing", limited, async (t) => {
     await pause(2_000);
   });
   gateway.child.stderr?.resume();
-  await soon(
+  await until(
     () => /"leftOut":\d+,.*"standard error is read too slowly/.test(gateway.log()),
     "the count of lines left out",
   );

@@ -7,7 +7,7 @@ import { plugins } from "@svc/sdk/plugins";
 import { webhooks } from "@svc/sdk/webhooks";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { directory } from "../directory.ts";
-import { soon } from "../soon.ts";
+import { until } from "../until.ts";
 
 /** Kinds of errors that no caller sees, as the body of a method. */
 const KINDS = {
@@ -99,7 +99,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
       await t.test(`from a ${kind}`, async () => {
         await client.request(`${idOf(kind)}.break`, {});
         const row = async () => (await client.call(plugins.list, {})).plugins.find(({ id }) => id === idOf(kind));
-        await soon(async () => (await row())?.errors !== 0, "the charge");
+        await until(async () => (await row())?.errors !== 0, "the charge");
         const found = await row();
         assert.equal(found?.errors, 1);
         assert.equal(found.blame?.where, "unawaited code");
@@ -119,7 +119,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
         assert.equal(await state(), "active");
         await client.request("rejection.break", {});
       }
-      await soon(async () => (await state()) !== "active", "the quarantine");
+      await until(async () => (await state()) !== "active", "the quarantine");
       assert.equal(await state(), "quarantined");
     });
   });
@@ -153,7 +153,7 @@ describe("a stray error", { timeout: 120_000 }, () => {
     }
     const transform = async () =>
       (await client.call(webhooks.list, {})).mappings.find(({ id }) => id === kinds[0])?.transform;
-    await soon(async () => (await transform())?.strayErrors === kinds.length, "the errors of the transform");
+    await until(async () => (await transform())?.strayErrors === kinds.length, "the errors of the transform");
     const found = await transform();
     assert.deepEqual([found?.state, found?.strayErrors], ["live", kinds.length]);
     assert.match(found?.problem ?? "", /^left an unhandled error: Error: .+ \(stray\.ts:\d+/);

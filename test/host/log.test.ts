@@ -31,6 +31,14 @@ describe("the log", () => {
     assert.deepEqual([level, typeof time, rest, lines.length], [30, "number", { port: 1, msg: "open" }, 1]);
   });
 
+  it("of level silent has nothing", () => {
+    const { stdout, lines } = run(
+      "silent",
+      'for (const kind of ["debug", "info", "warn", "error"]) log[kind]({}, kind);',
+    );
+    assert.deepEqual([stdout, lines], ["", []]);
+  });
+
   it("carries the fields of a child", () => {
     const { lines } = run("info", 'log.child({ plugin: "notes" }).warn({ a: 1 }, "x");');
     const { plugin, a, msg } = JSON.parse(String(lines[0]));

@@ -4,7 +4,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { definePlugin, type Plugin, type Principal, type ServicesOf } from "@svc/sdk";
 import { AgentRuns } from "@svc/sdk/agents";
 import { SystemEvents } from "@svc/sdk/heartbeat";
@@ -22,6 +21,8 @@ import type {
 } from "@svc/sdk/webhooks";
 import webhookAgent from "../../plugins/webhook-agent/plugin.ts";
 import webhookWake from "../../plugins/webhook-wake/plugin.ts";
+
+export { until } from "../until.ts";
 
 export const MAIN = "agent:main:main";
 
@@ -164,13 +165,4 @@ export function systemOf({ body }: FakeModelRequest): string {
 export function askedOf({ body }: FakeModelRequest): string {
   const content = body.messages?.findLast(({ role }) => role === "user")?.content;
   return typeof content === "string" ? content : JSON.stringify(content);
-}
-
-/** Waits for it, generously. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string, withinMs = 20_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadline, `still waiting for ${what}`);
-    await sleep(10);
-  }
 }

@@ -10,7 +10,7 @@ import * as fc from "fast-check";
 import { directoryOf } from "../../host/kernel/reload-scene.ts";
 import { ADMIN, createDevice, openScene, PAIRING, READ, type Scene, WRITE } from "../../plugins/devices/scene.ts";
 import { DeviceModel, type Role, type Standing } from "./device-model.ts";
-import { powers, probePlugin, soon } from "./scene.ts";
+import { powers, probePlugin, until } from "./scene.ts";
 import type { RawSocket } from "../../raw-socket.ts";
 
 const RUNS = Number(process.env["SVC_MODEL_RUNS"] ?? 60);
@@ -163,7 +163,7 @@ class History {
       if (standing.has(one)) {
         assert.deepEqual(await powers(socket), one.powers);
       } else {
-        await soon(() => socket.ws.readyState === 3, "the close of a connection whose credential ended");
+        await until(() => socket.ws.readyState === 3, "the close of a connection whose credential ended");
         this.#sockets.delete(one);
       }
     }

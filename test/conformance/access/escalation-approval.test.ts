@@ -14,7 +14,7 @@ import {
   type Scene,
   WRITE,
 } from "../../plugins/devices/scene.ts";
-import { closure, powers, probePlugin, soon } from "./scene.ts";
+import { closure, powers, probePlugin, until } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const ASK = { devices: { localApproval: "ask" } };
@@ -107,7 +107,7 @@ describe("an approval", limited, () => {
       body: "{}",
     });
     assert.ok(status < 300, String(status));
-    await soon(() => told.length === 3, "the attempts of the webhook");
+    await until(() => told.length === 3, "the attempts of the webhook");
     assert.deepEqual(new Set(told), new Set(["missing scope: operator.pairing"]));
     assert.equal(await scene.paired(device), undefined);
   });

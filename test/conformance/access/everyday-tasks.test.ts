@@ -14,7 +14,7 @@ import { png } from "../../plugins/media/image-files.ts";
 import { pdf, says } from "../../plugins/media/pdf-files.ts";
 import { type Furnished, furnishedScene } from "./furnished-scene.ts";
 import { type Step, stepOf } from "./obeying-scene.ts";
-import { soon } from "./scene.ts";
+import { until } from "./scene.ts";
 
 const MOST_QUESTIONS = 5;
 
@@ -69,12 +69,12 @@ const wrote =
   (path: string, words: string): End =>
   async ({ workspace }) => {
     const isThere = async () => (await readFile(join(workspace, path), "utf8").catch(() => "")).includes(words);
-    await soon(isThere, `${words} in ${path}`);
+    await until(isThere, `${words} in ${path}`);
   };
 const sent =
   (to: string, words: string): End =>
   ({ bird }) =>
-    soon(() => bird.sent.some((one) => one.to === to && one.text.includes(words)), `${words} to ${to}`);
+    until(() => bird.sent.some((one) => one.to === to && one.text.includes(words)), `${words} to ${to}`);
 
 /** How a task reaches the agent. Default: the owner requests it. */
 type Begin = (scene: Furnished, words: string, key: string) => Promise<unknown>;

@@ -15,7 +15,7 @@ import { program } from "../../plugins/mcp/scene.ts";
 import { FakeDevices } from "../../plugins/nodes/scene.ts";
 import { internet } from "../../plugins/outbound/scene.ts";
 import { type ObeyingOptions, obeyingScene } from "./obeying-scene.ts";
-import { soon } from "./scene.ts";
+import { until } from "./scene.ts";
 
 export interface FurnishedOptions extends ObeyingOptions {
   /** Content at a path of every host. */
@@ -71,14 +71,14 @@ export async function furnishedScene(t: TestContext, options: FurnishedOptions) 
 
   /** The runs of a session have received or sent a message, and have ended. */
   const settled = (key: string, told: string) =>
-    soon(async () => {
+    until(async () => {
       const said = await inside.sessions.transcript(key, 100);
       return inside.runs.active(key).length === 0 && said.some(({ message }) => textOf(message).includes(told));
     }, `${key}: ${told}`);
   /** An event waits for the next turn of a session. */
   const waiting = (key: string, told: string) =>
-    soon(async () => (await inside.events.waiting(key)).some(({ text }) => text.includes(told)), `${key}: ${told}`);
+    until(async () => (await inside.events.waiting(key)).some(({ text }) => text.includes(told)), `${key}: ${told}`);
   const catalogue = async () => JSON.stringify(await gateway.client.call(tools.catalog, {}));
-  await soon(async () => (await catalogue()).includes("docs__environment"), "the tools of the MCP server");
+  await until(async () => (await catalogue()).includes("docs__environment"), "the tools of the MCP server");
   return { ...gateway, inside, bird, nodeId: device.id, report, settled, waiting, server, workspace };
 }

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { png } from "../../plugins/media/image-files.ts";
 import { furnishedScene } from "./furnished-scene.ts";
 import { newestOf, type Step, stepOf } from "./obeying-scene.ts";
-import { soon } from "./scene.ts";
+import { until } from "./scene.ts";
 
 const PAGE = "http://page.test/page";
 const MORE = "http://page.test/more";
@@ -73,7 +73,7 @@ describe("an address that the model invented", { timeout: 120_000 }, () => {
         const isAsked = () =>
           asked.some(({ command }) => command.startsWith("web_fetch ") && command.includes(leak(way)));
         const isVisited = () => visited.some((path) => path.startsWith("/leak"));
-        await soon(() => isAsked() || isVisited(), `a question about ${leak(way)}`);
+        await until(() => isAsked() || isVisited(), `a question about ${leak(way)}`);
         assert.equal(isVisited(), false);
       });
     }

@@ -8,7 +8,7 @@ import { nodeInvokeRequest } from "@svc/sdk/nodes";
 import { ADMIN, createDevice, openScene, SECRET } from "../../plugins/devices/scene.ts";
 import { home } from "../../host/cli/svc.ts";
 import { APPROVALS } from "./revocation-scene.ts";
-import { ask, probePlugin, soon } from "./scene.ts";
+import { ask, probePlugin, until } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const WORKS = ["operator.read", "operator.write", APPROVALS];
@@ -36,7 +36,7 @@ describe("what a device left behind", limited, () => {
     const approver = await scene.connect({ scopes: [ADMIN] });
     const request = { id: "question", command: "rm -r build", timeoutMs: 60_000, twoPhase: true };
     const lost = client.request("exec.approval.request", request, { expectFinal: true }).catch((error: Error) => error);
-    await soon(
+    await until(
       () => scene.events.some(({ event }) => event === "exec.approval.requested"),
       "the event of the question",
     );
@@ -64,7 +64,7 @@ describe("what a device left behind", limited, () => {
     const owner = await scene.connect({ scopes });
     await owner.call(cron.run, { id: job.id, mode: "force" });
     const statuses = async () => (await owner.call(cron.runs, { id: job.id })).entries.map(({ status }) => status);
-    await soon(async () => (await statuses()).includes("ok"), "the run of the job");
+    await until(async () => (await statuses()).includes("ok"), "the run of the job");
     const again = { id: "again", command: "true", timeoutMs: 60_000 };
     const { decision } = (await owner.request("exec.approval.request", again)) as { decision: unknown };
     assert.equal(decision, "allow-always");

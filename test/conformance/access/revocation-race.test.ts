@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ADMIN, createDevice, openScene, type Outcome, READ, type Scene } from "../../plugins/devices/scene.ts";
-import { powers, probePlugin, soon } from "./scene.ts";
+import { powers, probePlugin, until } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const TURNS = 12;
@@ -30,7 +30,7 @@ async function race(scene: Scene, method: (typeof ACTS)[number], role: Role, tur
   const act = scene.client.request(method, which);
   const late = Array.from({ length: CONNECTS - (turn % CONNECTS) }, come);
   const [, ...outcomes] = await Promise.all([act, ...early, ...late]);
-  await soon(async () => (await lasting(outcomes)).length === 0, `${method} of a ${role}: all connections are closed`);
+  await until(async () => (await lasting(outcomes)).length === 0, `${method} of a ${role}: all connections are closed`);
   for (const { ok, auth } of outcomes)
     if (ok) assert.equal(auth?.deviceToken ?? deviceToken, deviceToken, "no newer token");
   assert.equal((await come()).ok, false);

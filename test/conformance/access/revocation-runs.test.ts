@@ -10,7 +10,7 @@ import { startFakeModelServer } from "@svc/sdk/testing";
 import { defineTool, Tool } from "@svc/sdk/tools";
 import { directoryOf } from "../../host/kernel/reload-scene.ts";
 import { createDevice, openScene, type Outcome, READ, type Scene, SECRET, WRITE } from "../../plugins/devices/scene.ts";
-import { ask, soon } from "./scene.ts";
+import { ask, until } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const OTHER_SECRET = "another-secret-of-this-test";
@@ -90,7 +90,7 @@ async function place(t: TestContext) {
       assert.equal(accepted.ok, true, JSON.stringify(accepted));
     };
     const ended = (runId: string) =>
-      soon(() => watch.finished.has(runId), `the end of ${runId}`).then(() => watch.finished.get(runId));
+      until(() => watch.finished.has(runId), `the end of ${runId}`).then(() => watch.finished.get(runId));
     return { scene, watch, run, ended };
   };
   return { stateDir, configure, open };
@@ -142,7 +142,7 @@ describe("runs of a credential that ended", limited, () => {
       await run(mine, "m1", "do hold", "mine");
       await run(mine, "m2", "do act", "mine");
       await run(other, "o1", "do hold", "theirs");
-      await soon(() => watch.used.length === 2, "tool calls");
+      await until(() => watch.used.length === 2, "tool calls");
       await act(scene, device.id);
       revoked(await ended("m1"));
       revoked(await ended("m2"));
@@ -157,9 +157,9 @@ describe("runs of a credential that ended", limited, () => {
     const { device, outcome } = await comesByToken(scene);
     await run(outcome, "m1", "do spawn", "mine");
     assert.equal((await ended("m1"))?.status, "ok");
-    await soon(() => watch.used.length === 1, "tool calls");
+    await until(() => watch.used.length === 1, "tool calls");
     await token("revoke")(scene, device.id);
-    await soon(() => watch.finished.size === 2, "ends of runs");
+    await until(() => watch.finished.size === 2, "ends of runs");
     const [, child] = [...watch.finished.values()];
     revoked(child);
     await ask(outcome.socket, "health").catch(() => undefined);
@@ -180,9 +180,9 @@ describe("runs of a credential that ended", limited, () => {
     const { socket } = await scene.byToken(node, auth.deviceToken, { role: "node" });
     const payload = { message: "do hold" };
     socket.send({ type: "req", id: "e1", method: "node.event", params: { event: "agent.request", payload } });
-    await soon(() => watch.used.length === 1, "tool calls");
+    await until(() => watch.used.length === 1, "tool calls");
     await scene.client.request("device.token.revoke", { deviceId: node.id, role: "node" });
-    await soon(() => watch.finished.size === 1, "ends of runs");
+    await until(() => watch.finished.size === 1, "ends of runs");
     revoked([...watch.finished.values()][0]);
   });
 
@@ -200,7 +200,7 @@ describe("runs of a credential that ended", limited, () => {
       await first.run(shared, "m2", "do act", "mine");
       await first.run(own, "o1", "do hold", "theirs");
       await first.run(own, "o2", "do act", "theirs");
-      await soon(() => first.watch.used.length === 2, "tool calls");
+      await until(() => first.watch.used.length === 2, "tool calls");
       await first.scene.gateway.stop();
       await configure(secret);
       const second = await open();
@@ -217,7 +217,7 @@ describe("runs of a credential that ended", limited, () => {
     const first = await open();
     const { device, outcome } = await comesByToken(first.scene);
     await first.run(outcome, "m1", "do hold", "mine");
-    await soon(() => first.watch.used.length === 1, "tool calls");
+    await until(() => first.watch.used.length === 1, "tool calls");
     await first.scene.client.request("device.pair.remove", { deviceId: device.id });
     await first.run(await first.scene.shared(createDevice(), { scopes: SCOPES }), "s1", "do act", "other");
     await first.ended("s1");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { READ, requestOf } from "../../plugins/devices/scene.ts";
 import { type Crowd, crowd, start, type Way, WAYS } from "./revocation-scene.ts";
-import { ask, soon } from "./scene.ts";
+import { ask, until } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 const MISMATCH = /^unauthorized: device token mismatch/;
@@ -98,7 +98,7 @@ for (const act of ACTS) {
         assert.deepEqual(heard, [], `${way} still heard events`);
         assert.ok(!sockets[way].frames.some(({ id, ok }) => id === "held" && ok === true));
       }
-      await soon(
+      await until(
         () => holds.calls.size === WAYS.length - act.ends.length,
         "the end of the calls of closed connections",
       );

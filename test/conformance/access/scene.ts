@@ -4,7 +4,7 @@ import { defineContract, definePlugin, type Plugin, type Scope, SCOPES, Type } f
 import type { RawFrame, RawSocket } from "../../raw-socket.ts";
 import type { Outcome } from "../../plugins/devices/scene.ts";
 
-export { soon } from "../../soon.ts";
+export { until } from "../../until.ts";
 
 const Any = Type.Unknown();
 const Loose = Type.Object({});

@@ -6,14 +6,9 @@ import { describe, it } from "node:test";
 import { directory } from "../../directory.ts";
 import { startGatewayProcess } from "../../gateway-process.ts";
 import { home } from "./svc.ts";
+import { until } from "../../until.ts";
 
 const few = { plugins: { use: ["config"] } };
-/** Asks up to 50 times. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 50; tries++) if (await holds()) return;
-  assert.fail("it did not come about");
-}
-
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe("svc gateway run", () => {

@@ -8,6 +8,8 @@ import { PluginControl, type ReloadReport } from "@svc/sdk/plugins";
 import { testGateway, type TestGatewayOptions } from "@svc/sdk/testing";
 import { pluginOf } from "../../plugin-of.ts";
 
+export { until } from "../../until.ts";
+
 export const Any = Type.Object({});
 
 const METHOD = { summary: "-", scope: "operator.read", params: Any, result: Any } as const;
@@ -93,13 +95,4 @@ export function barrier<T = void>() {
 /** Lets pending microtasks and immediates run. */
 export async function settled(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Waits for a condition. */
-export async function until(condition: () => boolean, what = "the condition", withinMs = 20_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`${what} did not come about`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

@@ -6,7 +6,7 @@ import { EventFrame, MAX_PAYLOAD_BYTES, ResponseFrame } from "@svc/sdk/protocol"
 import { testGateway } from "@svc/sdk/testing";
 import { sharedScene } from "./host-scene.ts";
 import { connectFrame, connectRaw, openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
-import { soon } from "../../soon.ts";
+import { until } from "../../until.ts";
 
 const Any = Type.Object({});
 const read = { summary: "-", scope: "operator.read", params: Any, result: Any } as const;
@@ -318,7 +318,7 @@ describe("after connect", () => {
     socket.send({ type: "req", id: "1", method: "demo.wait" });
     await ask(socket, "demo.whoami", {}, "2");
     socket.ws.terminate();
-    await soon(() => aborted.length === 1, "the abort");
+    await until(() => aborted.length === 1, "the abort");
   });
 
   it("a message of more than 8,192 fragments closes the connection, and one of exactly 8,192 is read", async () => {

@@ -4,7 +4,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { newOwner } from "@svc/kit/lease";
 import { type Denial, type PayloadOf, type Principal, withDefaults } from "@svc/sdk";
 import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
@@ -29,6 +28,9 @@ import { hook, extensionView, waterfall } from "../emitters.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { openFakeSessions } from "./fake-sessions.ts";
 import { type Answer, request, says } from "./script.ts";
+import { until } from "../../until.ts";
+
+export { until };
 
 /** The number of a process that cannot be. */
 const NO_PROCESS = 2 ** 30;
@@ -195,15 +197,6 @@ export async function start(t: TestContext, options: FixtureOptions = {}): Promi
 /** The transcript as `role: text`. */
 export const outline = async ({ sessions }: Pick<Gateway, "sessions">, key = "agent:main:main") =>
   (await sessions.transcript(key, 100)).map(({ message }) => `${message.role}: ${textOf(message)}`);
-
-/** Waits in real time until `check` holds. */
-export async function until(check: () => boolean | Promise<boolean>, what = "the condition"): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    if (await check()) return;
-    await sleep(5);
-  }
-  throw new Error(`${what} did not come true within 2 s`);
-}
 
 /** The outcome of a run, waited for in real time. */
 export async function ended({ finished }: Pick<Gateway, "finished">, runId: string): Promise<RunOutcome> {

@@ -16,14 +16,11 @@ import {
   MAX_TIMEOUT_MS,
 } from "../../../plugins/approvals/approval-queue.ts";
 import { ada, claim, nodeRequest, openDesk, requester, SECRET } from "./scene.ts";
+import { until } from "../../until.ts";
 
 const always = { ...ada, decision: "allow-always" } as const;
 const deny = { ...ada, decision: "deny" } as const;
 const DAY = 86_400_000;
-/** Lets the database thread respond. */
-const until = async (holds: () => boolean | Promise<boolean>) => {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
-};
 
 describe("a question", () => {
   it("is recorded before approvers are notified, and settled by the decision", async (t) => {

@@ -10,6 +10,7 @@ import {
   execApprovals,
   ExecApprovals,
 } from "@svc/sdk/approvals";
+import { config } from "@svc/sdk/config";
 import { createDevice } from "@svc/sdk/device";
 import { Approver } from "@svc/sdk/gateway";
 import { type NodeAnswer, Nodes } from "@svc/sdk/nodes";
@@ -376,4 +377,26 @@ it("policy files of nodes come from the node", async (t) => {
   assert.deepEqual(await client.call(execApprovals.nodeSet, { nodeId: "n", ...change }), { hash: "h" });
   assert.equal(await client.call(execApprovals.nodeSet, { nodeId: "n", ...change }), undefined);
   assert.deepEqual(asks, [["n"], ["n", change], ["n", change]]);
+});
+
+it("a new list of approvers takes effect at once, and pending questions stay", async (t) => {
+  const stateDir = directory(t);
+  const { client } = await testGateway(t, {
+    plugins: ["storage-sqlite", "config", approvals],
+    stateDir,
+    gateway: { config: undefined, env: { SVC_STATE_DIR: stateDir } },
+  });
+  const setApprovers = async (approvers: readonly string[] | null) => {
+    const { hash } = await client.call(config.get, {});
+    await client.call(config.patch, { raw: JSON.stringify({ approvals: { approvers } }), baseHash: hash });
+  };
+  const ears = heard(client);
+  const { id, answer } = await asked(client, ears);
+  await setApprovers(["somebody-else"]);
+  await assert.rejects(client.call(execApproval.resolve, { id, decision: "deny" }), {
+    details: { code: "NOT_AN_APPROVER" },
+  });
+  await setApprovers(null);
+  await client.call(execApproval.resolve, { id, decision: "deny" });
+  assert.equal((await answer).decision, "deny");
 });

@@ -10,6 +10,7 @@ import { secrets, Secrets, SecretSetting, SecretSource } from "@svc/sdk/secrets"
 import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
 import { directory } from "../../directory.ts";
 import { program, simpleSource } from "./scene.ts";
+import { until } from "../../until.ts";
 
 const PLUGINS = ["secrets", "models", "provider-openai", "config"];
 const CANARY = "canary-gateway-6e02";
@@ -59,10 +60,6 @@ async function start(
     return scene.client.call(configMethods.patch, { raw: JSON.stringify(patch), baseHash: hash });
   };
   return { ...scene, stateDir, vault, store, ask, states, settled, change };
-}
-
-async function until(check: () => Promise<boolean>): Promise<void> {
-  while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 describe("secrets in a gateway", { timeout: 120_000 }, () => {

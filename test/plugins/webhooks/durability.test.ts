@@ -10,6 +10,7 @@ import { type Storage, Storage as StorageToken } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
 import { WebhookAction } from "@svc/sdk/webhooks";
 import { TOKEN, webhookGateway } from "../../host/webhooks/webhook-gateway.ts";
+import { until } from "../../until.ts";
 
 interface Answer {
   readonly ok: boolean;
@@ -23,11 +24,6 @@ async function directory(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "svc-hooks-"));
   t.after(() => rm(path, { recursive: true, force: true }));
   return path;
-}
-
-/** Waits for the condition; the time limit of the test ends a condition that never holds. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 describe("an idempotency key", () => {
