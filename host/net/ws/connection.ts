@@ -48,6 +48,8 @@ export interface ConnectionOptions {
   readonly handshakeTimeoutMs: number | undefined;
   readonly maxBufferedBytes: number | undefined;
   readonly backlog: Backlog;
+  /** Sockets of slow readers that have been disconnected and may still read. */
+  readonly slow: Set<WebSocket>;
 }
 
 /** State of a connection that is not admitted yet, freed afterwards: most of the connection's cost. */
@@ -325,6 +327,9 @@ export class Connection implements Receiver {
   #cutOff(): void {
     this.#options.log.warn({ connection: this.id, client: this.#info.client?.id }, "disconnected a slow reader");
     const soon = this.#outbox.unread > SLOW_GRACE_BYTES;
+    const { slow } = this.#options;
+    slow.add(this.#ws);
+    this.#ws.once("close", () => slow.delete(this.#ws));
     this.#left(CLOSE.policy);
     this.#end(CLOSE.policy, "slow consumer", soon ? CLOSE_GRACE_MS : SLOW_GRACE_MS);
   }

@@ -36,6 +36,7 @@ export class Connections {
   /** Not admitted yet, oldest first. */
   readonly #pending = new Set<Connection>();
   readonly #admitted = new Set<Connection>();
+  readonly #slow = new Set<WebSocket>();
   readonly #counts = new AddressCount();
   readonly #hooks;
 
@@ -50,6 +51,7 @@ export class Connections {
     this.#shared = {
       ...options,
       backlog: new Backlog(),
+      slow: this.#slow,
       onReady: (ready, accepted, hello) => this.#onReady(ready, accepted, hello),
       onClosed: (closed, code) => this.#onClosed(closed, code),
     };
@@ -87,6 +89,7 @@ export class Connections {
   }
 
   closeAll(code: number, reason: string): void {
+    for (const ws of this.#slow) ws.terminate(); // a stop does not wait until it has read
     for (const connection of [...this.#pending, ...this.#admitted]) connection.close(code, reason);
   }
 
