@@ -1,6 +1,7 @@
 // Runs the compiled tests. `npm test` leaves out the long ones; `npm test -- kernel` runs every file whose path contains
 // "kernel"; `--long` runs the long ones only, `--all` all of them. Prints the 20 slowest files before the summary.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { run } from "node:test";
 import { spec as Spec } from "node:test/reporters";
@@ -82,7 +83,7 @@ process.on("exit", () => rmSync(BATCHES, { recursive: true, force: true }));
 process.env.SVC_WATCHDOG = "off"; // a test that blocks the event loop is no news
 const events = run({
   files: [...apart, ...batches("gateway", BATCH_SIZE.gateway), ...batches("pure", BATCH_SIZE.pure)],
-  concurrency: 2,
+  concurrency: availableParallelism() + 1, // some tests wait more than they compute
   timeout: TIMEOUT_MS,
 });
 events.on("test:fail", ({ todo }) => {

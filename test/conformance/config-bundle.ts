@@ -71,12 +71,10 @@ export async function startBundle(t: TestContext, config: unknown): Promise<Bund
   });
   const { inside } = found;
   if (!inside) throw new Error("the probe did not start");
-  let { hash } = await inside.store.snapshot();
   const write = async (next: unknown) => {
     const change = { actor: "test", action: "config.set", mode: "replace", raw: JSON.stringify(next) } as const;
-    const written = await inside.store.write({ ...change, baseHash: hash });
-    ({ hash } = written);
-    return written;
+    const { hash } = await inside.store.snapshot(); // each time, so that one failed write does not fail all later ones
+    return inside.store.write({ ...change, baseHash: hash });
   };
   const generations = () => {
     const rows = running.gateway.plugins().map(({ id, generation, state }) => {
