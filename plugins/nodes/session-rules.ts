@@ -49,7 +49,9 @@ export async function sessionLimitsOn(
   if (typeof sessionKey !== "string" || sessionKey.trim() === "") return [];
   const known = sessions.get();
   if (!known)
-    return unavailable("no running plugin provides sessions, so the limits of this one are unknown; try again");
+    return unavailable(
+      "no running plugin provides sessions, so the limits of this session are unknown; run svc plugins list to see why",
+    );
   const limits = await limitsOf(known, sessionKey);
   for (const one of limits) {
     const refused = placeRefusal(one, { kind: "node", nodeId });

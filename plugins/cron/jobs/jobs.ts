@@ -100,7 +100,7 @@ export class Jobs {
               this.#sources.store.recordNotRun(
                 definition,
                 runIdOf(id, passed),
-                { dueAt: passed, fate: "skipped", reason: MOVED },
+                { dueAt: passed, decision: "skipped", reason: MOVED },
                 now,
               ),
             ];

@@ -12,7 +12,7 @@ import type { Runner } from "./runner.ts";
 import { rewind } from "./rewind.ts";
 import { rezone } from "./rezone.ts";
 import { zoned } from "../schedule/calendar.ts";
-import { settleSlots, type SlotFate } from "../schedule/slots.ts";
+import { settleSlots, type SlotDecision } from "../schedule/slots.ts";
 import type { CronStore } from "../store/store.ts";
 
 /** Spec: protocol/methods-cron.md §10. */
@@ -136,28 +136,28 @@ export class Scheduler {
       const now = clock.now();
       const wakeAt = job && wakeAtOf(job);
       if (!job || wakeAt === undefined || wakeAt > now) return { result: [] };
-      const { fates, nextAt } = await this.#fates(job, now);
-      const statements = fates.map((fate) =>
-        fate.fate === "run"
-          ? store.accept({ jobId, dueAt: fate.dueAt, runId: runIdOf(jobId, fate.dueAt), isManual: false })
-          : store.recordNotRun(job.definition, runIdOf(jobId, fate.dueAt), fate, now),
+      const { decisions, nextAt } = await this.#decisions(job, now);
+      const statements = decisions.map((decision) =>
+        decision.decision === "run"
+          ? store.accept({ jobId, dueAt: decision.dueAt, runId: runIdOf(jobId, decision.dueAt), isManual: false })
+          : store.recordNotRun(job.definition, runIdOf(jobId, decision.dueAt), decision, now),
       );
       // A job that runs once is done: disabled, it does not look as if it were still to run.
-      const isOver = job.definition.schedule.kind === "at" && !fates.some(({ fate }) => fate === "run");
+      const isOver = job.definition.schedule.kind === "at" && !decisions.some(({ decision }) => decision === "run");
       const over = isOver ? { definition: { ...job.definition, enabled: false, updatedAtMs: now } } : {};
-      return { job: { nextAt, ...over }, beside: statements, result: fates };
+      return { job: { nextAt, ...over }, beside: statements, result: decisions };
     });
-    const last = passed.findLast(({ fate }) => fate !== "run");
-    if (last && last.fate !== "run")
+    const last = passed.findLast(({ decision }) => decision !== "run");
+    if (last && last.decision !== "run")
       publish({
         jobId,
         action: "finished",
         status: "skipped",
-        record: last.fate,
+        record: last.decision,
         reason: last.reason,
         dueAtMs: last.dueAt,
       });
-    if (passed.some(({ fate }) => fate === "run")) runner.pump(jobId);
+    if (passed.some(({ decision }) => decision === "run")) runner.pump(jobId);
   }
 
   /**
@@ -183,27 +183,27 @@ export class Scheduler {
   }
 
   /** Applies `catchUp` and `overlap`. Slots with a record, from before the clock was set back, keep it. */
-  async #fates(
+  async #decisions(
     job: StoredJob,
     now: number,
-  ): Promise<{ readonly fates: readonly SlotFate[]; readonly nextAt: number | undefined }> {
+  ): Promise<{ readonly decisions: readonly SlotDecision[]; readonly nextAt: number | undefined }> {
     const { store, runner, timeZone } = this.#sources;
     const { definition, nextAt: due = now, heldUntil } = job;
     const { id, catchUp, overlap = "skip" } = definition;
     const schedule = zoned(definition.schedule, timeZone());
     const recorded = await store.recorded(id, due);
-    const { fates, nextAt } = settleSlots({ id, schedule, catchUp, nextAt: due, heldUntil, recorded }, now);
+    const { decisions, nextAt } = settleSlots({ id, schedule, catchUp, nextAt: due, heldUntil, recorded }, now);
     const open = await store.unsettled(id);
-    if (open.length === 0) return { fates, nextAt };
-    if (overlap === "replace" && fates.some(({ fate }) => fate === "run")) runner.cancel(id);
+    if (open.length === 0) return { decisions, nextAt };
+    if (overlap === "replace" && decisions.some(({ decision }) => decision === "run")) runner.cancel(id);
     let waiting = open.filter(({ status }) => status === "waiting").length;
-    const kept = fates.map((fate): SlotFate => {
-      if (fate.fate !== "run") return fate;
-      const { dueAt } = fate;
-      if (overlap === "skip" && catchUp?.mode !== "all") return { dueAt, fate: "skipped", reason: OVERLAP };
+    const kept = decisions.map((decision): SlotDecision => {
+      if (decision.decision !== "run") return decision;
+      const { dueAt } = decision;
+      if (overlap === "skip" && catchUp?.mode !== "all") return { dueAt, decision: "skipped", reason: OVERLAP };
       waiting += 1;
-      return waiting > MAX_WAITING ? { dueAt, fate: "skipped", reason: CROWDED } : fate;
+      return waiting > MAX_WAITING ? { dueAt, decision: "skipped", reason: CROWDED } : decision;
     });
-    return { fates: kept, nextAt };
+    return { decisions: kept, nextAt };
   }
 }

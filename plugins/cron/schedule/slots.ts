@@ -30,11 +30,11 @@ export interface DueJob {
 }
 
 /** The decision about a slot, as recorded. */
-export type SlotFate =
-  | { readonly dueAt: number; readonly fate: "run" }
+export type SlotDecision =
+  | { readonly dueAt: number; readonly decision: "run" }
   | {
       readonly dueAt: number;
-      readonly fate: "skipped" | "missed";
+      readonly decision: "skipped" | "missed";
       readonly reason: string;
       /** The record stands for all slots from `dueAt` to this one. */
       readonly throughAt?: number;
@@ -44,7 +44,7 @@ export type SlotFate =
 
 export interface Settlement {
   /** In order of time, each slot without a record once. */
-  readonly fates: readonly SlotFate[];
+  readonly decisions: readonly SlotDecision[];
   /** The first slot after `now`; `undefined`: there is none. */
   readonly nextAt: number | undefined;
 }
@@ -56,22 +56,22 @@ export function settleSlots(job: DueJob, now: number): Settlement {
   const mode = job.catchUp?.mode ?? "last";
   const from = now - (job.catchUp?.windowMs ?? DEFAULT_WINDOW_MS);
   const [firstMadeUp = now] = single.filter((slot) => slot >= from).slice(-MAX_MADE_UP);
-  const fateOf = (slot: number): SlotFate => {
-    if (slot < job.heldUntil && slot !== newest) return { dueAt: slot, fate: "skipped", reason: BACKING_OFF };
+  const decisionFor = (slot: number): SlotDecision => {
+    if (slot < job.heldUntil && slot !== newest) return { dueAt: slot, decision: "skipped", reason: BACKING_OFF };
     if (mode === "all") {
-      if (slot >= from && slot >= firstMadeUp) return { dueAt: slot, fate: "run" };
-      return { dueAt: slot, fate: "missed", reason: slot < from ? OUTSIDE_WINDOW : TOO_MANY };
+      if (slot >= from && slot >= firstMadeUp) return { dueAt: slot, decision: "run" };
+      return { dueAt: slot, decision: "missed", reason: slot < from ? OUTSIDE_WINDOW : TOO_MANY };
     }
-    if (slot !== newest) return { dueAt: slot, fate: "missed", reason: mode === "none" ? LATE : SUPERSEDED };
+    if (slot !== newest) return { dueAt: slot, decision: "missed", reason: mode === "none" ? LATE : SUPERSEDED };
     // A job in back-off is late on purpose.
     const lateBy = now - Math.max(slot, job.heldUntil);
     return mode === "none" && lateBy > GRACE_MS
-      ? { dueAt: slot, fate: "missed", reason: LATE }
-      : { dueAt: slot, fate: "run" };
+      ? { dueAt: slot, decision: "missed", reason: LATE }
+      : { dueAt: slot, decision: "run" };
   };
   const reason = mode === "all" ? TOO_MANY : mode === "none" ? LATE : SUPERSEDED;
-  const crowded = crowds.map((crowd): SlotFate => ({ ...crowd, fate: "missed", reason }));
-  return { fates: [...crowded, ...single.map(fateOf)], nextAt: nextSlot(job.schedule, job.id, now) };
+  const crowded = crowds.map((crowd): SlotDecision => ({ ...crowd, decision: "missed", reason }));
+  return { decisions: [...crowded, ...single.map(decisionFor)], nextAt: nextSlot(job.schedule, job.id, now) };
 }
 
 /** Recorded reasons. */

@@ -1,7 +1,7 @@
 /** Jobs and their runs in storage. */
 import { isGatewayError } from "@svc/sdk";
 import type { Statement, Storage } from "@svc/sdk/storage";
-import type { SlotFate, Span } from "../schedule/slots.ts";
+import type { SlotDecision, Span } from "../schedule/slots.ts";
 import {
   deliveryOf,
   type Fire,
@@ -187,8 +187,13 @@ export class CronStore {
   }
 
   /** Records a scheduled run that does not take place. Conflicts when that run time has a record. @param at epoch ms */
-  recordNotRun({ id, name }: Named, runId: string, fate: Exclude<SlotFate, { fate: "run" }>, at: number): Statement {
-    const { dueAt, throughAt = dueAt, fate: status, reason, slots } = fate;
+  recordNotRun(
+    { id, name }: Named,
+    runId: string,
+    decision: Exclude<SlotDecision, { decision: "run" }>,
+    at: number,
+  ): Statement {
+    const { dueAt, throughAt = dueAt, decision: status, reason, slots } = decision;
     const entry = { ...notRun(status, reason, at).entry, ...(slots === undefined ? {} : { slots }) };
     return {
       sql: `INSERT INTO cron_fires (job_id, due_at, through_at, status, is_manual, run_id, fence, settled_at, outcome,

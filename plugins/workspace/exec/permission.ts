@@ -86,7 +86,10 @@ export async function sessionLimitsNow(
   { sessions }: Pick<PermissionSources, "sessions">,
 ): Promise<readonly SessionLimits[]> {
   const known =
-    sessions() ?? unavailable("no running plugin provides sessions, so the limits of this one are unknown; try again");
+    sessions() ??
+    unavailable(
+      "no running plugin provides sessions, so the limits of this session are unknown; run svc plugins list to see why",
+    );
   return limitsOf(known, sessionKey);
 }
 

@@ -199,7 +199,7 @@ describe("a clock that was ahead", () => {
     const scene = await openScheduler(t, { schedule });
     const { store } = scene;
     const dueAt = NOON + HOUR;
-    const moved = { dueAt, fate: "skipped", reason: "its next run was set by hand" } as const;
+    const moved = { dueAt, decision: "skipped", reason: "its next run was set by hand" } as const;
     const named = { id: "schedule", name: "schedule" };
     await store.write([store.recordNotRun(named, runIdOf("schedule", dueAt), moved, scene.now())]);
     scene.jump(2 * HOUR);

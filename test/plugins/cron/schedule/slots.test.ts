@@ -23,7 +23,7 @@ const MINUTE = 60_000;
 const EVERY_MINUTE: CronSchedule = { kind: "every", everyMs: MINUTE, anchorMs: T };
 
 /** Minutes after T, with the decision about them; `until` in minutes. */
-function fates(
+function decisions(
   until: number,
   {
     catchUp,
@@ -32,21 +32,21 @@ function fates(
     recorded = [],
   }: { catchUp?: CronCatchUp; schedule?: CronSchedule; heldUntil?: number; recorded?: readonly Span[] } = {},
 ) {
-  const { fates: all, nextAt } = settleSlots(
+  const { decisions: all, nextAt } = settleSlots(
     { id: "job", schedule, catchUp, nextAt: T + MINUTE, heldUntil, recorded },
     T + until * MINUTE,
   );
   const minutes = (at: number) => (at - T) / MINUTE;
   return {
     nextAt: nextAt === undefined ? undefined : minutes(nextAt),
-    told: all.map((fate) => {
+    told: all.map((decision) => {
       const at =
-        "throughAt" in fate && fate.throughAt !== undefined
-          ? `${minutes(fate.dueAt)}-${minutes(fate.throughAt).toFixed(2)}`
-          : String(minutes(fate.dueAt));
-      return fate.fate === "run"
+        "throughAt" in decision && decision.throughAt !== undefined
+          ? `${minutes(decision.dueAt)}-${minutes(decision.throughAt).toFixed(2)}`
+          : String(minutes(decision.dueAt));
+      return decision.decision === "run"
         ? `${at} run`
-        : `${at} ${fate.fate} ${fate.reason}${fate.slots === undefined ? "" : ` x${fate.slots}`}`;
+        : `${at} ${decision.decision} ${decision.reason}${decision.slots === undefined ? "" : ` x${decision.slots}`}`;
     }),
   };
 }
@@ -54,7 +54,7 @@ function fates(
 describe("slots until now", () => {
   const none = { mode: "none" } as const;
   const all = (windowMs?: number): CronCatchUp => ({ mode: "all", ...(windowMs ? { windowMs } : {}) });
-  const cases: [what: string, until: number, options: Parameters<typeof fates>[1], told: string[]][] = [
+  const cases: [what: string, until: number, options: Parameters<typeof decisions>[1], told: string[]][] = [
     ["one, just now", 1, {}, ["1 run"]],
     ["one, a little late", 1.9, {}, ["1 run"]],
     ["three: the last is made up for", 3.5, {}, [`1 missed ${SUPERSEDED}`, `2 missed ${SUPERSEDED}`, "3 run"]],
@@ -71,7 +71,7 @@ describe("slots until now", () => {
   ];
   for (const [what, until, options, told] of cases) {
     it(what, () => {
-      const settled = fates(until, options);
+      const settled = decisions(until, options);
       assert.deepEqual(settled.told, told);
       assert.equal(settled.nextAt, Math.floor(until) + 1);
     });
@@ -84,11 +84,11 @@ describe("slots until now", () => {
     ["all have one", [at(0, 4)], 3.5, []],
   ];
   for (const [what, recorded, until, told] of known)
-    it(`that have a record: ${what}`, () => assert.deepEqual(fates(until, { recorded }).told, told));
+    it(`that have a record: ${what}`, () => assert.deepEqual(decisions(until, { recorded }).told, told));
 
   for (const schedule of [EVERY_MINUTE, { kind: "cron", expr: "* * * * *", tz: "UTC" }] satisfies CronSchedule[]) {
     it(`that have a record are not in a shared record (${schedule.kind})`, () => {
-      const { told } = fates(1_000, { schedule, recorded: [at(0.5, 2), at(10), at(11), at(500.5, 600)] });
+      const { told } = decisions(1_000, { schedule, recorded: [at(0.5, 2), at(10), at(11), at(500.5, 600)] });
       const counted = (count: number) => (schedule.kind === "every" ? ` x${count}` : "");
       assert.deepEqual(told.slice(0, 2), [
         `3-10.00 missed ${SUPERSEDED}${counted(7)}`,
@@ -101,19 +101,19 @@ describe("slots until now", () => {
 
   it("a slot later than the grace is missed with catchUp: none", () => {
     const hourly: CronSchedule = { kind: "every", everyMs: 60 * MINUTE, anchorMs: T + MINUTE - 60 * MINUTE };
-    const late = (ms: number) => fates(1 + ms / MINUTE, { catchUp: none, schedule: hourly }).told;
+    const late = (ms: number) => decisions(1 + ms / MINUTE, { catchUp: none, schedule: hourly }).told;
     assert.deepEqual(late(GRACE_MS), ["1 run"]);
     assert.deepEqual(late(GRACE_MS + 1), [`1 missed ${LATE}`]);
   });
 
   it("a schedule with a single slot has no next slot", () => {
     const at: CronSchedule = { kind: "at", at: new Date(T + MINUTE).toISOString() };
-    assert.deepEqual(fates(500, { schedule: at }), { nextAt: undefined, told: ["1 run"] });
+    assert.deepEqual(decisions(500, { schedule: at }), { nextAt: undefined, told: ["1 run"] });
   });
 
   for (const schedule of [EVERY_MINUTE, { kind: "cron", expr: "* * * * *", tz: "UTC" }] satisfies CronSchedule[]) {
     it(`by the thousand share a record, except for the newest (${schedule.kind})`, () => {
-      const { told, nextAt } = fates(100_000.5, { schedule });
+      const { told, nextAt } = decisions(100_000.5, { schedule });
       assert.ok(told.length > 1 && told.length <= MAX_SINGLE + 1, String(told.length));
       assert.equal(told.at(-1), "100000 run");
       const first = Number(told[1]?.split(" ")[0]);
@@ -129,7 +129,7 @@ describe("slots until now", () => {
   }
 
   it("by the thousand are not all made up for", () => {
-    const { told } = fates(1_000, { catchUp: all(30 * 24 * 60 * MINUTE) });
+    const { told } = decisions(1_000, { catchUp: all(30 * 24 * 60 * MINUTE) });
     assert.match(told[0] ?? "", new RegExp(TOO_MANY));
     assert.ok(told.filter((line) => line.endsWith("run")).length <= 100);
   });
@@ -165,7 +165,7 @@ describe("slots until now", () => {
           const catchUp = modes[Math.floor(random() * modes.length)];
           const job = { id: "job", schedule, catchUp, nextAt: due, heldUntil: 0, recorded: [] };
           const settled = settleSlots(job, now);
-          spans.push(...settled.fates.map(({ dueAt, ...fate }) => ({ dueAt, throughAt: dueAt, ...fate })));
+          spans.push(...settled.decisions.map(({ dueAt, ...decision }) => ({ dueAt, throughAt: dueAt, ...decision })));
           due = settled.nextAt;
         }
         let covered = 0;
