@@ -21,7 +21,9 @@ import { keywordsInLists, type Leaf, leavesOf, type Node } from "./config-leaves
 import { PICTURES } from "./config-picture.ts";
 import { changedPath, ENTRY, mayBeAbsent, merged, planted, valuesFor } from "./config-values.ts";
 
-const limited = { timeout: 300_000, concurrency: 4 };
+const limited = { timeout: 590_000, concurrency: 4 };
+/** Longer than the delay of a restart. The gateway sends a tick meanwhile, without which the client disconnects after a minute. */
+const TICK_MS = 30_000;
 type Client = TestGateway["client"];
 
 async function composedSchema(t: TestContext): Promise<Node> {
@@ -111,7 +113,7 @@ async function tryOut(
     await bundle.write(before);
     assert.deepEqual(await look(), picture, "it was not taken back");
   }
-  await bundle.clock.advance(2_000);
+  await bundle.clock.advance(TICK_MS);
   assert.deepEqual(bundle.restarts, [], "a restart was begun");
 }
 
