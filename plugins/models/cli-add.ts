@@ -2,6 +2,8 @@
 import { invalidRequest } from "@svc/sdk";
 import { askYes, type CommandContext, commandText, isTerminal, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
+import { models } from "@svc/sdk/models";
+import { defaultModelOf } from "./default-model.ts";
 import { askForModels } from "./server-models.ts";
 
 /**
@@ -50,6 +52,7 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
     });
     const refs = wanted.map((id) => `${name}/${id}`);
     const first = commandText([refs[0] ?? ""]);
+    const isDefault = (defaultModelOf(parsed) ?? (await client.call(models.status, {})).default) === refs[0];
     show(context, { provider: name, baseUrl, models: refs, path: written.path }, () => [
       `Added ${name} with ${refs.length === 1 ? "1 model" : `${refs.length} models`} (written to ${written.path}):`,
       ...refs.map((ref) => `  ${visible(ref)}`),
@@ -57,7 +60,7 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
         ? []
         : [`The gateway reads the key from its own environment: set ${keyEnv} there, too.`]),
       `Try it:              svc models test ${first}`,
-      `Make it the default: svc models set ${first}`,
+      isDefault ? "It is the default model." : `Make it the default: svc models set ${first}`,
     ]);
     return 0;
   });

@@ -28,17 +28,20 @@ interface Given {
   readonly options?: object;
   readonly env?: NodeJS.ProcessEnv;
   readonly parsed?: object;
+  /** The default model without a choice of the section `agents`. */
+  readonly byDefault?: string;
   /** Input of a person; absent: not interactive. */
   readonly typed?: string;
 }
 
-async function add(url: string, { options = { yes: true }, env = {}, parsed = {}, typed }: Given = {}) {
+async function add(url: string, { options = { yes: true }, env = {}, parsed = {}, byDefault, typed }: Given = {}) {
   const printed: unknown[] = [];
   const notes: string[] = [];
   let written: unknown;
   const client = {
     async call({ name }: { name: string }, params: { raw?: string }) {
       if (name === "config.get") return { parsed, hash: "h1", exists: true, path: "/c.json" };
+      if (name === "models.status") return { default: byDefault };
       written = JSON.parse(params.raw ?? "");
       return { path: "/c.json" };
     },
@@ -77,6 +80,15 @@ describe("svc models add", { timeout: 120_000 }, () => {
     );
     assert.match(printed, /svc models test local\/small-1\n.* svc models set local\/small-1$/);
   });
+
+  for (const [title, given] of [
+    ["the first model of all", { byDefault: "local/a" }],
+    ["the model chosen before", { byDefault: "other/b", parsed: { agents: { defaults: { model: "local/a" } } } }],
+  ] as const)
+    it(`says that the model is the default: ${title}`, async (t) => {
+      const url = await serverOf(t, () => list("a"));
+      assert.match((await add(`${url}/v1`, given)).printed, /\nIt is the default model\.$/);
+    });
 
   for (const [path, given] of [
     ["/v1", ""],
