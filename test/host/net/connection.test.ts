@@ -296,18 +296,18 @@ describe("after connect", () => {
   });
 
   it("a slow reader gets the close reason as soon as it reads again", async (t) => {
-    const { raw } = await start(t, { maxBufferedBytes: 10_000_000 });
+    const { raw, gateway } = await start(t, { maxBufferedBytes: 10_000_000 });
+    const connections = () => (gateway as unknown as { connections(): readonly unknown[] }).connections().length;
     const socket = await raw();
+    const open = connections();
     socket.ws.pause();
     const text = "x".repeat(100_000);
     for (let id = 0; id < 300; id++)
       socket.send({ type: "req", id: String(id), method: "demo.echo", params: { text } });
+    await until(() => connections() < open, "the disconnect");
     const other = await raw();
-    for (let turn = 0; turn < 3; turn++) {
-      other.send({ type: "req", id: `${turn}`, method: "demo.slow", params: { ms: 600 } });
-      await other.next(({ id }) => id === `${turn}`);
-    }
-    socket.ws.resume(); // 1.8 s later: longer than the grace period of a peer that is not slow
+    await ask(other, "demo.slow", { ms: 1_200 }); // longer than the grace period of a peer that is not slow
+    socket.ws.resume();
     assert.deepEqual(await socket.closed, { code: 1008, reason: "slow consumer" });
   });
 
