@@ -18,7 +18,7 @@ const isLong = (name) => LONG.test(name) || comments(name).includes("// long: ")
 /** Files that share a process. With more of them a crash is harder to locate. */
 const BATCH_SIZE = { pure: 30, gateway: 8 };
 const SLOWEST = 20;
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 1_200_000;
 
 const words = process.argv.slice(2);
 const filters = words.filter((word) => !word.startsWith("--"));

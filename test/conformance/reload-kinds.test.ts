@@ -21,7 +21,7 @@ import { keywordsInLists, type Leaf, leavesOf, type Node } from "./config-leaves
 import { PICTURES } from "./config-picture.ts";
 import { changedPath, ENTRY, mayBeAbsent, merged, planted, valuesFor } from "./config-values.ts";
 
-const limited = { timeout: 590_000, concurrency: 4 };
+const limited = { timeout: 1_100_000, concurrency: 4 };
 /** Longer than the delay of a restart. The gateway sends a tick meanwhile, without which the client disconnects after a minute. */
 const TICK_MS = 30_000;
 type Client = TestGateway["client"];
