@@ -89,7 +89,7 @@ export class Connections {
   }
 
   closeAll(code: number, reason: string): void {
-    for (const ws of this.#slow) ws.terminate(); // a stop does not wait until it has read
+    for (const ws of this.#slow) ws.terminate(); // a stop does not wait for slow readers
     for (const connection of [...this.#pending, ...this.#admitted]) connection.close(code, reason);
   }
 
