@@ -177,7 +177,7 @@ describe("a command in the sandbox", real, () => {
       "cat /proc/[0-9]*/environ",
     ];
     for (const way of ways) {
-      const { output } = await sh(`${way}; echo; echo end`);
+      const { output } = await sh(`exec 2>&1; ${way}; echo; echo end`);
       assert.ok(!String(output).includes(CANARY), `${way}: ${String(output)}`);
       assert.match(String(output), /end\n$/);
     }
@@ -363,7 +363,7 @@ describe("a command in the sandbox", real, () => {
       },
     );
     const { output } = await sh(
-      `cat ${data}/file; echo x > ${data}/file; echo made > ${cache}/file; svc-test-tool 2>&1`,
+      `exec 2>&1; cat ${data}/file; echo x > ${data}/file; echo made > ${cache}/file; svc-test-tool`,
     );
     assert.match(String(output), /^data\n.*Read-only file system\ntool\n$/);
     assert.equal(await readFile(join(cache, "file"), "utf8"), "made\n");
@@ -416,7 +416,7 @@ describe("a command in the sandbox", real, () => {
     );
     assert.notEqual(hog["output"], "0\n");
     for (const place of ["/tmp", "/var/tmp", "/dev/shm", "$HOME"]) {
-      const { output } = await sh(`head -c 400M /dev/zero > ${place}/big; stat -c %s ${place}/big`);
+      const { output } = await sh(`exec 2>&1; head -c 400M /dev/zero > ${place}/big; stat -c %s ${place}/big`);
       assert.match(String(output), /No space left on device\n268435456\n$/, place);
     }
   });
