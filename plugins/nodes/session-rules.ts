@@ -11,7 +11,7 @@ import {
   rulesFor,
   type SessionLimits,
 } from "@svc/kit/exec";
-import { GatewayError, type Live, matches, Type, unavailable } from "@svc/sdk";
+import { GatewayError, type Live, matches, Type } from "@svc/sdk";
 import { ExecPolicySnapshot } from "@svc/sdk/approvals";
 import { refusal } from "@svc/sdk/errors";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -47,12 +47,7 @@ export async function sessionLimitsOn(
   sessions: Live<Sessions>,
 ): Promise<readonly SessionLimits[]> {
   if (typeof sessionKey !== "string" || sessionKey.trim() === "") return [];
-  const known = sessions.get();
-  if (!known)
-    return unavailable(
-      "no running plugin provides sessions, so the limits of this session are unknown; run svc plugins list to see why",
-    );
-  const limits = await limitsOf(known, sessionKey);
+  const limits = await limitsOf(sessions.get(), sessionKey);
   for (const one of limits) {
     const refused = placeRefusal(one, { kind: "node", nodeId });
     if (refused) throw denied(refused);

@@ -1,14 +1,6 @@
 /** Decides whether a command may run now: first the policy, then people if the policy requires an approval. */
-import {
-  type BindableRun,
-  bindFiles,
-  type Binding,
-  commandText,
-  limitsOf,
-  rulesFor,
-  type SessionLimits,
-} from "@svc/kit/exec";
-import { GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
+import { type BindableRun, bindFiles, type Binding, commandText, limitsOf, rulesFor } from "@svc/kit/exec";
+import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { AllowedProgram, BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -80,19 +72,6 @@ export async function permit(
   return all;
 }
 
-/** Current settings of the session, and of those that started it. @throws GatewayError `UNAVAILABLE`: no plugin provides sessions */
-export async function sessionLimitsNow(
-  sessionKey: string,
-  { sessions }: Pick<PermissionSources, "sessions">,
-): Promise<readonly SessionLimits[]> {
-  const known =
-    sessions() ??
-    unavailable(
-      "no running plugin provides sessions, so the limits of this session are unknown; run svc plugins list to see why",
-    );
-  return limitsOf(known, sessionKey);
-}
-
 /** The parts of a command that determine its file contents. Pure. */
 export function bindableRun({
   command: { file, plan },
@@ -114,7 +93,7 @@ async function judgeNow(
   const { command, env, agentId, sessionKey } = wanted;
   const [rules, limits] = [rulesFor(await sources.policy(), agentId), sources.limits()];
   const isSandboxed = (await sources.sandboxed?.(agentId)) === true;
-  const says: SessionSays = { limits: await sessionLimitsNow(sessionKey, sources), isSandboxed };
+  const says: SessionSays = { limits: await limitsOf(sources.sessions(), sessionKey), isSandboxed };
   // An entry names a program by its path, which identifies nothing if agents can write that file; so contents are compared.
   const isListed = hasAllowlist(rules, limits, says.limits);
   const contents = isListed ? (asked ?? (await bindFiles(bindableRun(wanted), "runs"))) : undefined;

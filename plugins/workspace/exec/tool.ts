@@ -1,7 +1,7 @@
 /** The tool `exec`. */
 import { realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { type Binding, rulesFor } from "@svc/kit/exec";
+import { type Binding, limitsOf, rulesFor } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, floorOf, type Origin, Strict, Type, unavailable } from "@svc/sdk";
 import { defineTool, type ToolContext, type ToolResult } from "@svc/sdk/tools";
@@ -21,7 +21,7 @@ import { addedVariables, commandEnvironment } from "./environment.ts";
 import type { FileHolds } from "../files/file-holds.ts";
 import { type HeldStart, holdStart, inPlace } from "./held.ts";
 import { hasAllowlist } from "./judgement.ts";
-import { bindableRun, permit, type PermissionSources, sessionLimitsNow, type Wanted } from "./permission.ts";
+import { bindableRun, permit, type PermissionSources, type Wanted } from "./permission.ts";
 
 /** Choice: maximum UTF-16 units of a command. */
 const MAX_COMMAND_CHARS = 32_768;
@@ -123,7 +123,7 @@ async function prepared(
   const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
   const rules = rulesFor(await sources.policy(), agentId);
   const path = env["PATH"] ?? "";
-  const sessions = await sessionLimitsNow(sessionKey, sources);
+  const sessions = await limitsOf(sources.sessions(), sessionKey);
   const limits = sources.limits();
   const isAsked = because !== undefined || [rules, limits, ...sessions].some(({ ask }) => ask === "always");
   const how = { isJudged: isAsked || hasAllowlist(rules, limits, sessions), path };

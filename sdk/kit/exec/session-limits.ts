@@ -19,7 +19,7 @@
  * | | `ask`, unknown | approval for each command | the same |
  * | | `on`, `full` | no effect: nothing is widened, and `sessions.patch` refuses both | the same |
  */
-import { isGatewayError } from "@svc/sdk";
+import { isGatewayError, unavailable } from "@svc/sdk";
 import { commandText } from "@svc/sdk/cli";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { EXEC_POLICY_WORDS, type ExecRules, type ExecVerdict } from "./policy.ts";
@@ -93,12 +93,17 @@ function isSaid(value: unknown): boolean {
 /**
  * Limits of a session and of the sessions that started it, its own first: a sub-agent never has more rights than its
  * parent.
- * @throws GatewayError if reading an entry fails
+ * @param sessions `undefined`: no plugin provides the service
+ * @throws GatewayError `UNAVAILABLE` without `sessions`; the error of a read that fails
  */
 export async function limitsOf(
-  sessions: Pick<Sessions, "get" | "canonicalKey">,
+  sessions: Pick<Sessions, "get" | "canonicalKey"> | undefined,
   sessionKey: string,
 ): Promise<readonly SessionLimits[]> {
+  if (!sessions)
+    return unavailable(
+      "no running plugin provides sessions, so the limits of this session are unknown; run svc plugins list to see why",
+    );
   const visited = new Set<string>();
   const found: SessionLimits[] = [];
   let key = keyOf(sessions, sessionKey);
