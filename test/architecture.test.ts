@@ -406,7 +406,7 @@ it("no code distinguishes errors by their message: `code`, `details.code` and cl
     ["plugins/provider-openai/failure-kind.ts", "the provider's library"],
     ["plugins/storage-sqlite/failures.ts", "SQLite's driver"],
     // The message is displayed, not interpreted.
-    ["host/cli/config/write.ts", "an issue of the configuration is a path and a sentence"],
+    ["host/cli/config/issues.ts", "an issue of the configuration is a path and a sentence"],
     ["sdk/next-step.ts", "whether a message names its next step"],
     ["sdk/testing/contracts/provider.ts", "no secret in it"],
     // Not an error, but text that a person wrote.

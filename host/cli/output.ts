@@ -1,6 +1,7 @@
 /** Output and exit codes of commands. */
 import { namesNextStep, table as columns, visibleLines } from "@svc/sdk/cli";
 import { GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
+import { issueLines, issuesOf, stepAfter } from "./config/issues.ts";
 
 /** Exit codes of `svc`. Choice. `renew`: the supervisor must start the process again, with the code now on disk. */
 export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, held: 4, renew: 75 } as const;
@@ -56,10 +57,11 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
         `${visibleLines(JSON.stringify({ ok: false, error: { code, message, details, retryAfterMs } }))}\n`,
       );
     else {
-      const usual = code === "INTERNAL" ? "svc logs --level error" : help;
+      const issues = issuesOf(error);
+      const usual = code === "INTERNAL" ? "svc logs --level error" : issues.length > 0 ? stepAfter(issues) : help;
       const next =
         retryAfterMs === undefined ? nextStep(message, usual) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`;
-      process.stderr.write(visibleLines(`${code}: ${message}\n${next}`));
+      process.stderr.write(visibleLines([`${code}: ${message}`, ...issueLines(issues), next].join("\n")));
     }
     if (error instanceof Misuse) return EXIT.usage;
     return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;

@@ -58,7 +58,7 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
       ...refs.map((ref) => `  ${visible(ref)}`),
       ...(keyEnv === undefined
         ? []
-        : [`The gateway reads the key from its own environment: set ${keyEnv} there, too.`]),
+        : [`The gateway reads the key from its own environment: set ${keyEnv} there at each start.`]),
       `Try it:              svc models test ${first}`,
       isDefault ? "It is the default model." : `Make it the default: svc models set ${first}`,
     ]);

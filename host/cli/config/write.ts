@@ -1,9 +1,11 @@
 /** `svc config set|unset`: changes the configuration file, with or without a running gateway, and waits until a running one has read it. */
-import { type ConfigWarning, isGatewayError } from "@svc/sdk";
+import type { ConfigWarning } from "@svc/sdk";
+import { commandText } from "@svc/sdk/cli";
 import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/config";
 import { createConfigStore, startIssue, type SectionOwner, unownedKeys, VERSION } from "@svc/host/local";
 import { type ConfigFile, type Paths, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
+import { issueLines, issuesOf, stepAfter, textPathOf } from "./issues.ts";
 import { loadOwners, type Owners } from "./owners.ts";
 import { formatPath, type Path, parsePath, placeIn, valueAt } from "./path.ts";
 import { parseValue } from "./value.ts";
@@ -17,7 +19,8 @@ export interface SetFlags {
 export async function setConfig(path: string, text: string, flags: SetFlags, output: Output): Promise<number> {
   const wanted = parsePath(path);
   const value = await parseValue(text, flags.string ?? false);
-  const hint = typeof value === "string" ? "" : `\nTo set it as text: svc config set --string ${path} ${quoted(text)}`;
+  const hint =
+    typeof value === "string" ? "" : `\nTo set it as text: svc config set ${commandText(["--string", path, text])}`;
   return changeConfig({ action: "config.set", hint }, output, (parsed) => [{ path: place(parsed, wanted), value }]);
 }
 
@@ -36,11 +39,6 @@ export async function unsetConfig(path: string, output: Output): Promise<number>
 
 function place(parsed: unknown, path: Path): (string | number)[] {
   return [...placeIn(parsed, path)];
-}
-
-/** Quotes the text for a shell if needed. */
-function quoted(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 type Decide = (parsed: Readonly<Record<string, unknown>>) => readonly ConfigEdit[];
@@ -67,25 +65,17 @@ export async function changeConfig(options: ChangeOptions, output: Output, decid
     written = await store.edit({ actor: "cli", action }, (parsed) => (edits = decide(parsed)));
   } catch (error) {
     const issues = issuesOf(error);
-    if (output.json || !issues) throw error;
-    for (const { path, message } of issues) output.note(`${path || "(file)"}: ${message}`);
-    const wrong = issues[0]?.path ?? "";
-    const takesText = issues[0]?.message.includes("string") && edits.some(({ path }) => formatPath(path) === wrong);
-    const about = takesText ? hint : "";
-    output.note(`Nothing was changed.${about}\nNext: ${nextStep(issues)}`);
+    if (output.json || issues.length === 0) throw error;
+    for (const line of issueLines(issues)) output.note(line);
+    const wrong = textPathOf(issues);
+    const about = edits.some(({ path }) => formatPath(path) === wrong) ? hint : "";
+    output.note(`Nothing was changed.${about}\nNext: ${stepAfter(issues)}`);
     return EXIT.refused;
   }
   const set = edits.filter((edit) => "value" in edit);
   return edits.length > 0
     ? tell(written, { paths, owners, warnings, before, set, ...(more ? { more } : {}) }, output)
     : EXIT.ok;
-}
-
-/** A missing variable is set in the shell, not in the file. */
-function nextStep([first]: readonly { path: string; message: string }[]): string {
-  const [, variable] = /^environment variable (\w+) /.exec(first?.message ?? "") ?? [];
-  if (variable) return `export ${variable}=..., here and where the gateway is started`;
-  return `svc config ${first?.path ? `schema ${quoted(first.path)}` : "validate"}`;
 }
 
 interface Change {
@@ -107,7 +97,9 @@ async function tell(written: ConfigWritten, change: Change, output: Output): Pro
   // A misspelt section name is valid: a plugin installed later could own it.
   const unused = unownedKeys(file, owners).filter(({ path }) => set.some((edit) => isAbout(edit.path, path)));
   for (const { path: section, message } of unused)
-    output.note(`warning: ${section}: ${message}\nNext: svc config unset ${quoted(section)}, or svc plugins list`);
+    output.note(
+      `warning: ${section}: ${message}\nNext: ${commandText(["svc", "config", "unset", section])}, or svc plugins list`,
+    );
   for (const { path: key, message } of newWarnings(file, change)) output.note(`warning: ${key}: ${message}`);
   const isUsed = changed.length > 0 && unused.length === 0;
   if (changed.length === 0 && !output.json) output.print(`${path} already has this value.`);
@@ -139,13 +131,6 @@ function writtenIn({ resolved }: ConfigFile, changed: readonly string[]): readon
 function isAbout(edit: ConfigEdit["path"], section: string): boolean {
   const [at, of] = [`${edit.join(".")}.`, `${section}.`];
   return at.startsWith(of) || of.startsWith(at);
-}
-
-/** The issues in the store's error, if it lists any. */
-function issuesOf(error: unknown): readonly { path: string; message: string }[] | undefined {
-  if (!isGatewayError(error)) return undefined;
-  const { issues } = (error.details ?? {}) as { issues?: readonly { path: string; message: string }[] };
-  return Array.isArray(issues) && issues.length > 0 ? issues : undefined;
 }
 
 /** Opens the configuration store for the file, with the sections of all plugins a start would load. */

@@ -41,16 +41,24 @@ describe("a refusal", () => {
     assert.deepEqual(told, [{ line: "no" }, { value: { ok: false, error: { code: "LOCAL", message: "no" } } }]);
   });
 
-  it("for an internal error suggests the log, and for any other error the help of the verb", (t) => {
+  it("for an internal error suggests the log, for a refused configuration what is wrong with it, for any other error the help of the verb", (t) => {
     const written: unknown[] = [];
     t.mock.method(process.stderr, "write", (text: unknown) => written.push(text));
     const output = { json: false, print: () => undefined, note: () => undefined };
     reportFailure(new GatewayError("INTERNAL", "internal error (b09b)"), output, "svc x --help");
     reportFailure(new GatewayError("NOT_FOUND", "no y"), output, "svc x --help");
+    const unset = { path: "a.key", message: "environment variable KEY is not set or empty" };
+    for (const issue of [unset, { path: "b[0].c", message: "expected string" }, { path: "", message: "no JSON5" }]) {
+      const refused = new GatewayError("INVALID_REQUEST", "invalid config", { details: { issues: [issue] } });
+      reportFailure(refused, output, "svc x --help");
+    }
     t.mock.restoreAll();
     assert.deepEqual(written, [
       "INTERNAL: internal error (b09b)\nNext: svc logs --level error\n",
       "NOT_FOUND: no y\nNext: svc x --help\n",
+      "INVALID_REQUEST: invalid config\na.key: environment variable KEY is not set or empty\nNext: export KEY=..., here and where the gateway is started\n",
+      "INVALID_REQUEST: invalid config\nb[0].c: expected string\nNext: svc config schema 'b[0].c'\n",
+      "INVALID_REQUEST: invalid config\n(file): no JSON5\nNext: svc config validate\n",
     ]);
   });
 });
