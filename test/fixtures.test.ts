@@ -43,7 +43,15 @@ const channelProbe = () =>
       gateway.start(() => {
         for (const contribution of view.list()) {
           const [account] = contribution.value.accounts;
-          const run = { accountId: account?.id ?? "", settings: account?.settings, receive, report: () => undefined };
+          const [accountId, nothing] = [account?.id ?? "", () => undefined];
+          const run = {
+            accountId,
+            settings: account?.settings,
+            commands: [],
+            receive,
+            report: nothing,
+            alive: nothing,
+          };
           void view.call(contribution, (channel) => channel.run({ ...run, signal: gateway.signal }));
         }
       });
@@ -53,7 +61,14 @@ const channelProbe = () =>
           assert.ok(contribution);
           const { accounts } = contribution.value;
           const to = await contribution.value.target(params.to);
-          const message = { ...params, to: to ?? "", accountId: "default", settings: accounts[0]?.settings, signal };
+          const message = {
+            ...params,
+            id: "m1",
+            to: to ?? "",
+            accountId: "default",
+            settings: accounts[0]?.settings,
+            signal,
+          };
           const { messageId = "" } = await view.call(contribution, (channel) => channel.send(message));
           return { messageId, received };
         },

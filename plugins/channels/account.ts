@@ -5,7 +5,7 @@
  */
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Contribution, type Logger, pause, unavailable } from "@svc/sdk";
-import type { Channel, ChannelAccount, ChannelReport, InboundMessage, Receipt } from "@svc/sdk/channels";
+import type { Channel, ChannelAccount, ChannelReport, InboundMessage, MenuCommand, Receipt } from "@svc/sdk/channels";
 import { secretsOf, toldError } from "./hidden.ts";
 import { pauseMs } from "./pauses.ts";
 
@@ -26,6 +26,8 @@ export interface AccountOptions {
   readonly receive: (from: AccountRun, message: InboundMessage) => Promise<Receipt>;
   /** Called when the account has connected. */
   readonly connected: (from: AccountRun) => void;
+  /** Commands of the gateway, for the menu of a network. */
+  readonly commands: () => readonly MenuCommand[];
 }
 
 /** State of an account. Times: epoch ms. */
@@ -42,6 +44,8 @@ export interface AccountState {
   readonly lastInboundAt?: number;
   readonly lastOutboundAt?: number;
   readonly lastError?: string;
+  /** Last time the network proved that the connection works. */
+  readonly lastProofAt?: number;
 }
 
 export class AccountRun {
@@ -134,6 +138,7 @@ export class AccountRun {
     const run = {
       accountId: this.id,
       settings: this.account.settings,
+      commands: this.#options.commands(),
       signal,
       receive: async (message: InboundMessage): Promise<Receipt> => {
         if (signal.aborted) unavailable("this account was stopped; hand over the message again when it runs");
@@ -143,6 +148,9 @@ export class AccountRun {
       },
       report: (report: ChannelReport) => {
         if (!signal.aborted) this.#reported(report);
+      },
+      alive: () => {
+        if (!signal.aborted) this.#set({ lastProofAt: clock.now() });
       },
     };
     // An error of the run is not a fault of the plugin: servers fail. An unhandled error outside of the run still is.

@@ -8,7 +8,7 @@ import {
   notFound,
   unavailable,
 } from "@svc/sdk";
-import type { Channel, ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
+import type { Channel, ChannelAccount, InboundMessage, MenuCommand, Receipt } from "@svc/sdk/channels";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { PluginReport } from "@svc/sdk/plugins";
 import { AccountRun } from "./account.ts";
@@ -29,6 +29,7 @@ export interface ChannelAccountsOptions {
   readonly random: () => number;
   readonly receive: (from: AccountRun, message: InboundMessage) => Promise<Receipt>;
   readonly connected: (from: AccountRun) => void;
+  readonly commands: () => readonly MenuCommand[];
 }
 
 /** An account, and its run if there is one. */
@@ -196,9 +197,9 @@ export class ChannelAccounts {
   }
 
   #begin(key: string, contribution: Contribution<Channel>, account: ChannelAccount): void {
-    const { clock, log, random, receive, connected } = this.#options;
+    const { clock, log, random, receive, connected, commands } = this.#options;
     const call: ChannelAccounts["call"] = (channel, work) => this.call(channel, work);
-    const run = new AccountRun({ contribution, account, clock, log, random, call, receive, connected });
+    const run = new AccountRun({ contribution, account, clock, log, random, call, receive, connected, commands });
     this.#runs.set(key, run);
     run.start(this.#former.get(key));
   }

@@ -46,7 +46,7 @@ export async function sendPiece(text: OutboxText, piece: string, sources: PieceS
   const { signal } = inTime;
   try {
     const receipt = await accounts.call(contribution, (channel) =>
-      untilAborted(channel.send({ accountId, settings, to: text.to, text: piece, signal, ...thread }), signal),
+      untilAborted(channel.send({ accountId, settings, id: "", to: text.to, text: piece, signal, ...thread }), signal),
     );
     listed.run?.sent();
     return receipt ?? {};

@@ -80,6 +80,7 @@ export default definePlugin({
       random,
       receive: (from, message) => receiving.receive(sourceOf(from), message),
       connected: (from) => outbox.connected(from),
+      commands: () => [],
     });
     const outbox = new Outbox({
       store: texts,

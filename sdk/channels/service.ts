@@ -1,24 +1,66 @@
 /**
  * The `Channel` extension point: connects a chat network to agents. A channel only implements the protocol of one
- * network; supervision, admission of senders, sessions, runs and retries are the task of the owner of the point.
+ * network; supervision, admission of senders, sessions, runs, markup, files, splitting and retries are the task of the
+ * owner of the point.
  *
  * Everything here can cross to another thread or process: accounts and capabilities are plain data, all functions may
  * be asynchronous.
  */
 import { defineExtensionPoint } from "../service.ts";
+import type { ChannelAccess } from "./access.ts";
+import type { InboundMessage, MediaKind } from "./inbound.ts";
+import type { ChannelLoginSteps } from "./login.ts";
 
-/** Capabilities of a channel. */
+/** Capabilities of a channel. The owner of the point uses nothing that is not listed here. */
 export interface ChannelCapabilities {
   /** Supported kinds of conversation. */
   readonly chats: readonly ("direct" | "group")[];
-  /** Maximum characters of one message; longer texts are split before `send`. */
+  /** Maximum characters of one message before markup; longer texts are split before `send`. */
   readonly maxTextChars: number;
+  /**
+   * Markup of `text` in `send` and `edit`: texts of agents are Markdown and are converted to it. `plain`: without
+   * markup; `markdown`: unchanged; `html`: `b i s u code pre a blockquote` with escaped text; `mrkdwn`: `*bold*`,
+   * `<url|text>`. Default `plain`.
+   */
+  readonly markup?: "plain" | "markdown" | "html" | "mrkdwn";
   /** Messages can belong to a thread. Default false. */
   readonly threads?: boolean;
+  /** `replyTo` makes a message an answer to another one. Default false. */
+  readonly replies?: boolean;
+  /** Kinds of files that `send` accepts, one per message. Default: none. */
+  readonly media?: readonly MediaKind[];
+  /** Maximum bytes of a file. Default 8,000,000. */
+  readonly maxMediaBytes?: number;
+  /** Maximum characters of a text in the same message as a file; 0: text and file are separate messages. Default: as `maxTextChars`. */
+  readonly maxCaptionChars?: number;
+  /** `OutboundMedia.isVoice` is shown as a voice message. Default false. */
+  readonly voice?: boolean;
+  /** The channel has `react`. Default false. */
+  readonly reactions?: boolean;
+  /** The channel has `edit`. Default false. */
+  readonly edits?: boolean;
+  /** Minimum milliseconds between two edits of a message that is still being written. Default 1500. */
+  readonly editEveryMs?: number;
+  /** The channel has `typing`. Default false. */
+  readonly typing?: boolean;
+  /** `send` and `edit` accept `buttons`. Default false. */
+  readonly buttons?: boolean;
+  /** `send` accepts `poll`. Absent: no polls. */
+  readonly polls?: {
+    readonly maxOptions: number;
+    /** People can select several options. Default false. */
+    readonly multiple?: boolean;
+    /** Maximum seconds until the poll closes by itself. Absent: it stays open. */
+    readonly maxSeconds?: number;
+    /** Polls can hide who voted. Default false. */
+    readonly anonymous?: boolean;
+  };
+  /** The network shows the list of commands: `ChannelRun.commands`. Default false. */
+  readonly commandMenu?: boolean;
 }
 
 /** One account of a channel, from its configuration. A configuration change reloads the plugin. */
-export interface ChannelAccount<Settings = unknown> {
+export interface ChannelAccount<Settings = unknown> extends ChannelAccess {
   /** `default` if there is only one account. */
   readonly id: string;
   readonly name?: string;
@@ -26,41 +68,8 @@ export interface ChannelAccount<Settings = unknown> {
   readonly enabled?: boolean;
   /** False: a required setting is missing; listed but not run. Default true. */
   readonly configured?: boolean;
-  /**
-   * Ids of people whose direct messages reach an agent; `*`: everyone. Use only ids that no other user can take over,
-   * as in `sender.id`. Default: nobody.
-   */
-  readonly allowFrom?: readonly string[];
-  /** Groups, by `chat.id`, in which the agent listens; `*`: every group. Default: none. */
-  readonly groups?: readonly string[];
-  /** In groups, only messages that mention the agent reach it. Default true. */
-  readonly requireMention?: boolean;
-  /** Passed to `run` and `send`. May contain secrets; no other code receives it. */
+  /** Passed to all functions. May contain secrets; no other code receives it. */
   readonly settings: Settings;
-}
-
-/** An incoming message. */
-export interface InboundMessage {
-  /** Unique within the account: messages with a known id are ignored. Default: every message counts as new. */
-  readonly id?: string;
-  readonly chat: {
-    readonly type: "direct" | "group";
-    /** Address for `send` to reply to. */
-    readonly id: string;
-    readonly name?: string;
-    readonly threadId?: string;
-  };
-  readonly sender: {
-    /** An id that no other user can take over. */
-    readonly id: string;
-    readonly name?: string;
-  };
-  /** Without a leading mention, so that commands such as `/new` are recognized. */
-  readonly text: string;
-  /** The message addresses the agent. Used in groups. */
-  readonly mentioned?: boolean;
-  /** epoch ms; default: now. */
-  readonly at?: number;
 }
 
 /** Outcome of an incoming message. */
@@ -69,7 +78,8 @@ export type Receipt =
   | { readonly accepted: true; readonly sessionKey: string }
   | {
       readonly accepted: false;
-      readonly reason: "duplicate" | "not-allowed" | "not-mentioned" | "empty" | "busy";
+      /** `pairing`: the sender got a code. `not-mentioned`: the message is only context of the group. */
+      readonly reason: "duplicate" | "not-allowed" | "pairing" | "not-mentioned" | "empty" | "busy";
     };
 
 /** State of an account. After `needs-login`, the account is not retried until something changes. */
@@ -79,43 +89,130 @@ export interface ChannelReport {
   readonly detail?: string;
 }
 
+/** A command of the gateway, for the menu of a network. */
+export interface MenuCommand {
+  /** Lower case letters, digits and `_`, without the slash. */
+  readonly name: string;
+  readonly description: string;
+}
+
 /** Context of one run of an account. */
 export interface ChannelRun<Settings = unknown> {
   readonly accountId: string;
   readonly settings: Settings;
+  /** For networks with a command menu. A use of the menu is submitted as the text `/<name> <arguments>`. */
+  readonly commands: readonly MenuCommand[];
   /**
-   * Submits an incoming message. Resolves when it is on disk. @throws GatewayError `UNAVAILABLE` if it could not be
-   * accepted; submit it again later
+   * Submits an incoming message or event. Resolves when it is on disk; only then may the channel acknowledge it to the
+   * network. @throws GatewayError `UNAVAILABLE` if it could not be accepted; submit it again later
    */
   receive(message: InboundMessage): Promise<Receipt>;
   report(report: ChannelReport): void;
+  /** Call this when the network has proved that the connection works, e.g. with a heartbeat. `channels.status` shows the time. */
+  alive(): void;
   /** Aborts when the account must stop. */
   readonly signal: AbortSignal;
 }
 
-/** An outgoing text. */
-export interface OutboundMessage<Settings = unknown> {
+/** Account and cancellation of one call. */
+export interface ChannelCall<Settings = unknown> {
   readonly accountId: string;
   readonly settings: Settings;
+  readonly signal: AbortSignal;
+}
+
+/** A conversation on the network. */
+export interface ChannelPlace {
   /** Address as returned by `target`, or `chat.id` of an incoming message. */
   readonly to: string;
   readonly threadId?: string;
-  /** At most `maxTextChars` characters. */
+}
+
+/** A file to send. */
+export interface OutboundMedia {
+  readonly kind: MediaKind;
+  readonly bytes: Uint8Array;
+  /** File name without directories. */
+  readonly name: string;
+  readonly mimeType: string;
+  /** Audio recorded as speech. */
+  readonly isVoice?: boolean;
+}
+
+/** A button below a message. */
+export interface MessageButton {
+  /** At most 60 characters. */
+  readonly label: string;
+  /** Submitted as `event.value` when somebody presses the button. At most 60 ASCII characters. */
+  readonly value: string;
+  readonly style?: "primary" | "danger";
+}
+
+/** A poll. */
+export interface MessagePoll {
+  readonly question: string;
+  readonly options: readonly string[];
+  /** Maximum number of options a person can select. */
+  readonly maxSelections: number;
+  readonly seconds?: number;
+  readonly isAnonymous?: boolean;
+}
+
+/** A message to send: a text, a file with or without text, or a poll. */
+export interface OutboundMessage<Settings = unknown> extends ChannelCall<Settings>, ChannelPlace {
+  /**
+   * Same for each attempt to send this message: networks that accept an id of the sender then send it once.
+   * 32 characters `0-9a-f`.
+   */
+  readonly id: string;
+  /** In the markup of the channel; at most `maxTextChars` characters before markup. Empty if there is a file or a poll. */
   readonly text: string;
-  readonly signal: AbortSignal;
+  readonly media?: OutboundMedia;
+  /** The network's id of the message that this one answers. Ignore it if that message is gone. */
+  readonly replyTo?: string;
+  /** Rows of buttons. */
+  readonly buttons?: readonly (readonly MessageButton[])[];
+  readonly poll?: MessagePoll;
+  /** Without a notification, where the network can. */
+  readonly silent?: boolean;
+}
+
+/** A change of a sent message. */
+export interface MessageEdit<Settings = unknown> extends ChannelCall<Settings>, ChannelPlace {
+  readonly messageId: string;
+  readonly text: string;
+  /** Replaces the buttons; empty or absent: removes them. */
+  readonly buttons?: readonly (readonly MessageButton[])[];
+}
+
+/** A reaction to a message. */
+export interface MessageReaction<Settings = unknown> extends ChannelCall<Settings>, ChannelPlace {
+  readonly messageId: string;
+  /** A Unicode emoji. */
+  readonly emoji: string;
+  /** Removes the reaction. Default false. */
+  readonly remove?: boolean;
 }
 
 /** The network's id of the sent message. */
 export interface SendReceipt {
   /** Default: a generated id. */
   readonly messageId?: string;
+  /** The network's id of the sent poll. */
+  readonly pollId?: string;
 }
 
-/** The account on which an operator acts. */
-export interface ChannelLogin<Settings = unknown> {
-  readonly accountId: string;
-  readonly settings: Settings;
-  readonly signal: AbortSignal;
+/** A file of an incoming message whose address is needed now. */
+export interface MediaRequest<Settings = unknown> extends ChannelCall<Settings> {
+  /** `InboundMedia.ref`. */
+  readonly ref: string;
+}
+
+/** Address of a file. The owner of the point downloads it, with size and time limits. */
+export interface MediaSource {
+  readonly url: string;
+  /** E.g. `authorization`. Not sent to another host after a redirect. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Outcome of a logout. */
@@ -144,20 +241,30 @@ export interface Channel<Settings = unknown> {
    */
   run(run: ChannelRun<Settings>): Promise<void>;
   /**
-   * @throws GatewayError `UNAVAILABLE`: a retry may succeed; `INVALID_REQUEST`: a retry is pointless; any other error
-   * counts as `UNAVAILABLE`
+   * @throws GatewayError `UNAVAILABLE`: a retry may succeed, not before `retryAfterMs` if the network named a time;
+   *   `INVALID_REQUEST`: a retry is pointless; any other error counts as `UNAVAILABLE`
    */
   send(message: OutboundMessage<Settings>): Promise<SendReceipt>;
+  /** With the capability `edits`. @throws as `send`; `NOT_FOUND`: the message is gone or can no longer be changed */
+  edit?(edit: MessageEdit<Settings>): Promise<void>;
+  /** With the capability `reactions`. @throws as `edit` */
+  react?(reaction: MessageReaction<Settings>): Promise<void>;
+  /** With the capability `typing`. Shows for some seconds that an answer is being written. */
+  typing?(place: ChannelCall<Settings> & ChannelPlace): Promise<void>;
+  /** Address of a file of an incoming message. Needed if messages have `media`. @throws as `edit` */
+  media?(request: MediaRequest<Settings>): Promise<MediaSource>;
+  /** Steps that create or renew the login of an account. Absent: people write the configuration themselves. */
+  readonly login?: ChannelLoginSteps;
   /**
    * Deletes the login of an account, which is stopped meanwhile. Absent: people remove the account from the
    * configuration.
    */
-  logout?(login: ChannelLogin<Settings>): Promise<LogoutReceipt>;
+  logout?(login: ChannelCall<Settings>): Promise<LogoutReceipt>;
   /**
    * Checks the account with the network; the result is shown to people. Absent: only the reports of `run` are
    * available. @throws an error that describes the problem
    */
-  probe?(login: ChannelLogin<Settings>): Promise<unknown>;
+  probe?(login: ChannelCall<Settings>): Promise<unknown>;
 }
 
 /** Ties the settings type of accounts and functions together. */

@@ -1,7 +1,9 @@
 /** Contract suite of a channel: accounts, addresses, runs that start, break and end, and sending. */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { GatewayError, isGatewayError } from "../../gateway-error.ts";
-import type { Channel, ChannelAccount, ChannelReport, InboundMessage } from "../../channels/service.ts";
+import type { InboundMessage } from "../../channels/inbound.ts";
+import type { Channel, ChannelAccount, ChannelReport } from "../../channels/service.ts";
 import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime, outcomeOf, PATIENCE_MS } from "./context.ts";
 
@@ -165,7 +167,14 @@ async function runs(t: ContractContext, scene: Scene): Promise<void> {
 async function sends(t: ContractContext, scene: Scene): Promise<void> {
   const { channel, network, account, targets } = scene;
   const send = async (text: string, to: string, signal = new AbortController().signal) =>
-    channel.send({ accountId: account.id, settings: account.settings, to, text, signal });
+    channel.send({
+      accountId: account.id,
+      settings: account.settings,
+      id: randomBytes(16).toString("hex"),
+      to,
+      text,
+      signal,
+    });
   const arrives = (text: string) =>
     until(() => network.heard().includes(text), scene.patienceMs, "the sent text never reached the network");
 
@@ -239,7 +248,9 @@ function start({ channel, account, patienceMs }: Scene, signal: AbortSignal, onR
       messages.push(structuredClone(message)); // throws for anything but plain data
       return { accepted: true, sessionKey: "agent:main:contract" };
     },
+    commands: [],
     report: (report) => void reports.push(report),
+    alive: () => {},
     signal,
   });
   const ended = outcomeOf(running).then((outcome) => {

@@ -23,6 +23,7 @@ function accountsWith(reports: readonly Partial<PluginReport>[], listed: readonl
     random: () => 0.5,
     receive: async () => ({ accepted: false, reason: "empty" }),
     connected: () => undefined,
+    commands: () => [],
   });
 }
 

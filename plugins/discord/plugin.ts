@@ -1,0 +1,11 @@
+/** Discord: talk to agents in direct messages and groups. */
+import { channelConfig } from "@svc/kit/channels";
+import { definePlugin } from "@svc/sdk";
+
+export default definePlugin({
+  id: "discord",
+  api: "^1.0.0",
+  section: "channels.discord",
+  config: channelConfig({}),
+  setup() {},
+});

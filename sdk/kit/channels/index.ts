@@ -1,0 +1,2 @@
+/** Configuration of chat channels: `@svc/kit/channels`. */
+export * from "./account-config.ts";
