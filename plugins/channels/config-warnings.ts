@@ -1,7 +1,7 @@
 /** Finds valid settings of channels that let unknown senders into a shared session. Pure. */
 import type { ConfigView, ConfigWarning } from "@svc/sdk";
-import { EVERYBODY } from "./admission.ts";
-import { STRANGERS_IN_MAIN } from "./status.ts";
+import { EVERYBODY } from "./access/admission.ts";
+import { STRANGERS_IN_MAIN } from "./accounts/status.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 

@@ -9,7 +9,7 @@ import {
   type SettingPath,
   textsOf,
 } from "@svc/sdk/cli";
-import { EVERYBODY } from "./admission.ts";
+import { EVERYBODY } from "./access/admission.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { type Contribution, GatewayError } from "@svc/sdk";
 import type { Channel, ChannelRun, Receipt } from "@svc/sdk/channels";
 import { createFakeClock } from "@svc/sdk/testing";
-import { AccountRun, LET_GO_MS, STEADY_MS } from "../../../plugins/channels/account.ts";
+import { AccountRun, LET_GO_MS, STEADY_MS } from "../../../plugins/channels/accounts/account.ts";
 import { untilStopped } from "./pigeon.ts";
 
 const TAKEN: Receipt = { accepted: true, sessionKey: "k" };

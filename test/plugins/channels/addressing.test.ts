@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Contribution } from "@svc/sdk";
 import type { Channel, DeliveryRequest } from "@svc/sdk/channels";
 import type { SessionEntry } from "@svc/sdk/sessions";
-import { chatTypeOf, destinationOf } from "../../../plugins/channels/addressing.ts";
+import { chatTypeOf, destinationOf } from "../../../plugins/channels/outbox/addressing.ts";
 
 const value = {
   label: "Pigeon",

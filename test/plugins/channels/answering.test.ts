@@ -5,10 +5,10 @@ import { GatewayError, unavailable } from "@svc/sdk";
 import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
-import { Answering, MAX_FAILURES } from "../../../plugins/channels/answering.ts";
-import type { AcceptedMessage, InboundEnding } from "../../../plugins/channels/inbound-store.ts";
-import type { NewText } from "../../../plugins/channels/outbox-store.ts";
-import { FAILED_TEXT } from "../../../plugins/channels/verdict.ts";
+import { Answering, MAX_FAILURES } from "../../../plugins/channels/inbound/answering.ts";
+import type { AcceptedMessage, InboundEnding } from "../../../plugins/channels/inbound/inbound-store.ts";
+import type { NewText } from "../../../plugins/channels/outbox/outbox-store.ts";
+import { FAILED_TEXT } from "../../../plugins/channels/inbound/verdict.ts";
 
 const MESSAGE: AcceptedMessage = {
   key: "k",

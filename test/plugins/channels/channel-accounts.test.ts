@@ -5,7 +5,7 @@ import type { Contribution } from "@svc/sdk";
 import type { Channel } from "@svc/sdk/channels";
 import type { PluginReport } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
-import { ChannelAccounts } from "../../../plugins/channels/channel-accounts.ts";
+import { ChannelAccounts } from "../../../plugins/channels/accounts/channel-accounts.ts";
 
 const NOW = 1_000_000;
 const dove = { id: "dove", plugin: "dove", value: { label: "Dove", accounts: [{ id: "default" }] } };

@@ -7,7 +7,7 @@ import { textOf } from "@svc/sdk/models";
 import { plugins } from "@svc/sdk/plugins";
 import { sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
-import { UNSEEN_TEXT } from "../../../plugins/channels/receiving.ts";
+import { UNSEEN_TEXT } from "../../../plugins/channels/inbound/receiving.ts";
 import { pigeon, textsOf, untilStopped } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 

@@ -4,16 +4,16 @@ import { describe, it } from "node:test";
 import { assert as check, constantFrom, integer, property, string } from "fast-check";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { ChannelAccount, InboundMessage } from "@svc/sdk/channels";
-import { isUser, refusalOf } from "../../../plugins/channels/admission.ts";
-import { hide, hideIn, secretsOf } from "../../../plugins/channels/hidden.ts";
-import { checkedMessage, MAX_TEXT_CHARS, messageKey } from "../../../plugins/channels/inbound-message.ts";
-import { pauseMs } from "../../../plugins/channels/pauses.ts";
-import { runMessage } from "../../../plugins/channels/prompt.ts";
-import { isStillAllowed } from "../../../plugins/channels/receiving.ts";
-import { shownReply } from "../../../plugins/channels/reply-text.ts";
-import { MAX_PIECES, split } from "../../../plugins/channels/split.ts";
-import { usageLine } from "../../../plugins/channels/usage-line.ts";
-import { CUT_OFF_TEXT, FAILED_TEXT, judge, TOO_LONG_TEXT } from "../../../plugins/channels/verdict.ts";
+import { isUser, refusalOf } from "../../../plugins/channels/access/admission.ts";
+import { hide, hideIn, secretsOf } from "../../../plugins/channels/accounts/hidden.ts";
+import { checkedMessage, MAX_TEXT_CHARS, messageKey } from "../../../plugins/channels/inbound/inbound-message.ts";
+import { pauseMs } from "../../../plugins/channels/accounts/pauses.ts";
+import { runMessage } from "../../../plugins/channels/inbound/prompt.ts";
+import { isStillAllowed } from "../../../plugins/channels/inbound/receiving.ts";
+import { shownReply } from "../../../plugins/channels/inbound/reply-text.ts";
+import { MAX_PIECES, split } from "../../../plugins/channels/outbox/split.ts";
+import { usageLine } from "../../../plugins/channels/inbound/usage-line.ts";
+import { CUT_OFF_TEXT, FAILED_TEXT, judge, TOO_LONG_TEXT } from "../../../plugins/channels/inbound/verdict.ts";
 
 type Rules = Partial<ChannelAccount>;
 

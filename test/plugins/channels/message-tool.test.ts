@@ -5,8 +5,8 @@ import { definePlugin, GatewayError, outsideOrigin, type Principal, unavailable 
 import { textOf } from "@svc/sdk/models";
 import { startFakeModelServer, type TestGatewayOptions } from "@svc/sdk/testing";
 import { type ToolAttempt, type ToolAddress, Tools, type ToolScene } from "@svc/sdk/tools";
-import type { LastRoute } from "../../../plugins/channels/addressing.ts";
-import { type Target, targetOf } from "../../../plugins/channels/message-target.ts";
+import type { LastRoute } from "../../../plugins/channels/outbox/addressing.ts";
+import { type Target, targetOf } from "../../../plugins/channels/outbox/message-target.ts";
 import { pigeon, type Pigeon, textsOf } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 

@@ -6,8 +6,8 @@ import type { Channel } from "@svc/sdk/channels";
 import { wrapExternalContent } from "@svc/sdk/external-content";
 import { createFakeClock } from "@svc/sdk/testing";
 import { OpenStorage } from "../../../plugins/channels/open-storage.ts";
-import { GIVE_UP_MS, Outbox } from "../../../plugins/channels/outbox.ts";
-import { OutboxStore } from "../../../plugins/channels/outbox-store.ts";
+import { GIVE_UP_MS, Outbox } from "../../../plugins/channels/outbox/outbox.ts";
+import { OutboxStore } from "../../../plugins/channels/outbox/outbox-store.ts";
 import { type Fault, memoryStorage } from "./memory-storage.ts";
 
 const PIECES = ["the first part is this.", "the second part is that.", "the third part ends it."];

@@ -5,7 +5,7 @@ import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import type { ResultOf } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { findingsOf, statusLines } from "../../../plugins/channels/cli-text.ts";
-import { MAX_SENDERS, QUIET_MS, Refusals } from "../../../plugins/channels/refusals.ts";
+import { MAX_SENDERS, QUIET_MS, Refusals } from "../../../plugins/channels/access/refusals.ts";
 
 const account = { id: "default", allowFrom: [], settings: {} };
 const from = (id: string) => ({ chat: { type: "direct", id }, sender: { id } }) as const;

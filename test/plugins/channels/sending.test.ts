@@ -5,7 +5,7 @@ import { invalidRequest, unavailable } from "@svc/sdk";
 import { channels, outbound } from "@svc/sdk/channels";
 import { textOf } from "@svc/sdk/models";
 import { createFakeClock } from "@svc/sdk/testing";
-import { KEPT_MS } from "../../../plugins/channels/sending.ts";
+import { KEPT_MS } from "../../../plugins/channels/outbox/sending.ts";
 import { pigeon, textsOf, untilStopped } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 

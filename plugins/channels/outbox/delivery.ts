@@ -4,7 +4,7 @@ import type { Delivery } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
 import { chatTypeOf, destinationOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
-import type { ChannelAccounts } from "./channel-accounts.ts";
+import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 
 /** Choice: milliseconds a caller waits for the network; delivery continues after that. */
 export const DELIVERY_WAIT_MS = 30_000;

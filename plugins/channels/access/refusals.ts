@@ -2,7 +2,7 @@
 import type { Clock, Logger } from "@svc/sdk";
 import type { ChannelAccount, ChannelAccountSnapshot } from "@svc/sdk/channels";
 import { commandText } from "@svc/sdk/cli";
-import type { Inbound } from "./inbound-message.ts";
+import type { Inbound } from "../inbound/inbound-message.ts";
 
 /** Choice: milliseconds between two log lines, or two replies, for the same sender. */
 export const QUIET_MS = 3_600_000;

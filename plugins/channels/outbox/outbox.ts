@@ -11,9 +11,9 @@ import { type Clock, type Logger, messageOf } from "@svc/sdk";
 import { withoutMarkers } from "@svc/sdk/external-content";
 import { type AssistantMessage, injectedMessage } from "@svc/sdk/models";
 import type { Statement } from "@svc/sdk/storage";
-import type { AccountRun } from "./account.ts";
+import type { AccountRun } from "../accounts/account.ts";
 import type { NewText, OutboxStore, OutboxText } from "./outbox-store.ts";
-import { pauseMs } from "./pauses.ts";
+import { pauseMs } from "../accounts/pauses.ts";
 import { type PieceSources, SendFailure, sendPiece } from "./piece.ts";
 import { split } from "./split.ts";
 

@@ -15,7 +15,7 @@ import type { Channel, outbound } from "@svc/sdk/channels";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { addressOf, chatTypeOf } from "./addressing.ts";
 import type { Ended, Outbox } from "./outbox.ts";
-import type { ChannelAccounts } from "./channel-accounts.ts";
+import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { SEND_MS } from "./piece.ts";
 import { MAX_PIECES } from "./split.ts";
 

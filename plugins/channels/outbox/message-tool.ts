@@ -5,7 +5,7 @@ import type { AgentRuns } from "@svc/sdk/agents";
 import { defineTool, type Tool, type ToolAddress, type ToolCall } from "@svc/sdk/tools";
 import { lastRouteOf } from "./addressing.ts";
 import { type Target, targetOf } from "./message-target.ts";
-import type { ChannelAccounts } from "./channel-accounts.ts";
+import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { mirrorKeyOf, resolve, sendOnce, type SendingSources, textOf } from "./sending.ts";
 
 const ACTION = "send";

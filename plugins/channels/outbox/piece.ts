@@ -2,8 +2,8 @@
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, ERRORS, isGatewayError, untilAborted } from "@svc/sdk";
 import type { SendReceipt } from "@svc/sdk/channels";
-import type { ChannelAccounts } from "./channel-accounts.ts";
-import { secretsOf, toldError } from "./hidden.ts";
+import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
+import { secretsOf, toldError } from "../accounts/hidden.ts";
 import type { OutboxText } from "./outbox-store.ts";
 
 /** Choice: milliseconds one piece may take. */

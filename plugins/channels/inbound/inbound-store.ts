@@ -1,7 +1,7 @@
 /** Incoming messages on disk: accepted, answered, and remembered so that none is accepted twice. Table `channel_inbound`. */
 import type { Principal } from "@svc/sdk";
 import type { Row, Statement } from "@svc/sdk/storage";
-import type { OpenStorage } from "./open-storage.ts";
+import type { OpenStorage } from "../open-storage.ts";
 
 /** Data that resumes a message after a restart. */
 export interface InboundJob {

@@ -2,7 +2,7 @@
 import { type Contribution, isGatewayError } from "@svc/sdk";
 import type { Channel, DeliveryRequest } from "@svc/sdk/channels";
 import type { SessionEntry } from "@svc/sdk/sessions";
-import { defaultAccountOf, type ChannelAccounts } from "./channel-accounts.ts";
+import { defaultAccountOf, type ChannelAccounts } from "../accounts/channel-accounts.ts";
 
 export interface Destination {
   readonly contribution: Contribution<Channel>;

@@ -1,7 +1,7 @@
 /** Outgoing texts on disk, with progress and outcome. Table `channel_outbox`. */
 import type { Origin } from "@svc/sdk";
 import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
-import type { OpenStorage } from "./open-storage.ts";
+import type { OpenStorage } from "../open-storage.ts";
 
 export interface NewText {
   /** Unique. */

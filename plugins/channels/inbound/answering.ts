@@ -22,9 +22,9 @@ import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { ToolAddress } from "@svc/sdk/tools";
 import { type Beginning, isStop, obeyCommand, type Obeyed } from "./commands.ts";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
-import type { Outbox } from "./outbox.ts";
-import type { NewText } from "./outbox-store.ts";
-import { pauseMs } from "./pauses.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import type { NewText } from "../outbox/outbox-store.ts";
+import { pauseMs } from "../accounts/pauses.ts";
 import { usageLine } from "./usage-line.ts";
 import { FAILED_TEXT, judge, MAX_ATTEMPTS, type Verdict } from "./verdict.ts";
 

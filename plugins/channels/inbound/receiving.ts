@@ -4,12 +4,12 @@ import { randomUUID } from "node:crypto";
 import { type Clock, isGatewayError, type Live, type Logger, type Principal, Turns, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
-import { isUser, refusalOf } from "./admission.ts";
+import { isUser, refusalOf } from "../access/admission.ts";
 import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
-import type { NewText } from "./outbox-store.ts";
+import type { NewText } from "../outbox/outbox-store.ts";
 import { channelPrompt, runMessage } from "./prompt.ts";
-import type { Refusals } from "./refusals.ts";
+import type { Refusals } from "../access/refusals.ts";
 
 /** Choice: messages of one account that may wait for an answer; further ones are refused. */
 export const MAX_WAITING = 200;
