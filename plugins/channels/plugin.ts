@@ -3,12 +3,21 @@ import { definePlugin, isGatewayError, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Channel, channels, Delivery, outbound } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
+import { SystemEvents } from "@svc/sdk/heartbeat";
+import { Documents, Transcription } from "@svc/sdk/media";
 import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
-import { Tool } from "@svc/sdk/tools";
+import { GroupToolPolicy, Tool } from "@svc/sdk/tools";
+import { createGroupTools } from "./access/group-tools.ts";
+import { Pairing } from "./access/pairing.ts";
 import type { AccountRun } from "./accounts/account.ts";
 import { Answering } from "./inbound/answering.ts";
 import { strangersInMain } from "./config-warnings.ts";
+import { attachmentsOf } from "./inbound/attachments.ts";
+import { ContextStore } from "./inbound/context-store.ts";
+import { LiveAnswers } from "./inbound/live-answers.ts";
+import { createNetworkEvents } from "./inbound/network-events.ts";
+import { MediaStore } from "./media-store.ts";
 import { createDelivery } from "./outbox/delivery.ts";
 import { type AcceptedMessage, InboundStore } from "./inbound/inbound-store.ts";
 import { createLogout } from "./accounts/logout.ts";
@@ -16,7 +25,8 @@ import { messageTool } from "./outbox/message-tool.ts";
 import { OpenStorage } from "./open-storage.ts";
 import { Outbox } from "./outbox/outbox.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
-import { isStillAllowed, Receiving, type Source } from "./inbound/receiving.ts";
+import type { Source } from "./inbound/inbound-message.ts";
+import { isStillAllowed, Receiving } from "./inbound/receiving.ts";
 import { ChannelAccounts } from "./accounts/channel-accounts.ts";
 import { CHANNEL_RETENTION } from "./schema.ts";
 import { Refusals } from "./access/refusals.ts";
@@ -59,17 +69,22 @@ export default definePlugin({
     sessions: live(Sessions),
     runs: live(AgentRuns),
     agents: live(AgentDirectory),
+    documents: live(Documents),
+    transcription: live(Transcription),
+    systemEvents: live(SystemEvents),
   },
   configWarnings: strangersInMain,
-  provides: [Delivery],
+  provides: [Delivery, GroupToolPolicy],
   after: ["agents", "sessions"],
 
   setup(gateway) {
     const { clock, log, services, signal } = gateway;
-    const { sessions, runs, agents, host } = services;
+    const { sessions, runs, agents, host, documents, transcription, systemEvents } = services;
     const storage = new OpenStorage(services.storage);
     const inbound = new InboundStore(storage);
     const texts = new OutboxStore(storage);
+    const media = new MediaStore(storage);
+    const pairing = new Pairing(storage, clock);
     const random = Math.random;
 
     const accounts: ChannelAccounts = new ChannelAccounts({
@@ -84,6 +99,7 @@ export default definePlugin({
     });
     const outbox = new Outbox({
       store: texts,
+      media,
       accounts,
       async mirror(sessionKey, message, alongside) {
         const known = sessions.get();
@@ -99,12 +115,37 @@ export default definePlugin({
       const channel = accounts.channel(message.channel);
       if (!channel) return true; // the channel is not loaded now
       const account = accounts.account(channel, message.accountId)?.account;
-      return account !== undefined && isStillAllowed(account, message);
+      const isApproved: Pairing["isApproved"] = (...sender) => pairing.isApproved(...sender);
+      return account !== undefined && isStillAllowed(account, message, isApproved);
     };
-    const answering = new Answering({ store: inbound, outbox, runs, sessions, isAllowed, clock, log, random, signal });
+    const live = new LiveAnswers({ accounts, outbox, store: texts, clock, log, signal });
+    gateway.hooks.runEvent.tap(live.event);
+    const reading = { accounts, store: media, documents, transcription, clock, log, random, signal };
+    const answering = new Answering({
+      store: inbound,
+      outbox,
+      runs,
+      sessions,
+      attachments: (message) => attachmentsOf(message, reading),
+      live,
+      accountOf(message) {
+        const channel = accounts.channel(message.channel);
+        return channel && accounts.account(channel, message.accountId)?.account;
+      },
+      isAllowed,
+      clock,
+      log,
+      random,
+      signal,
+    });
     const refusals = new Refusals({ clock, log });
+    const context = new ContextStore(storage);
     const receiving = new Receiving({
       store: inbound,
+      context,
+      pairing,
+      events: createNetworkEvents({ context, events: systemEvents, clock, log }),
+      pressed: async () => false,
       refusals,
       say: (text) => outbox.add(text),
       sessions,
@@ -117,6 +158,7 @@ export default definePlugin({
     let { heartbeat } = gateway.config;
     gateway.configChanged((config) => void ({ heartbeat } = config));
     gateway.provide(Delivery, createDelivery({ accounts, outbox, sessions, heartbeats: () => heartbeat }));
+    gateway.provide(GroupToolPolicy, createGroupTools(accounts));
     gateway.serve(channels, {
       async status({ params }) {
         const failures: Awaited<ReturnType<OutboxStore["failures"]>> = storage.isOpen
@@ -163,7 +205,10 @@ export default definePlugin({
       accounts.reconcile();
       answering.recheck();
       if (accounts.channels().length === 0) return;
-      await withStorage(async () => void (await Promise.all([answering.recover(), outbox.recover()])));
+      await withStorage(async () => {
+        await pairing.load(); // access depends on it
+        await Promise.all([answering.recover(), outbox.recover()]);
+      });
     };
     const open = async () => {
       isOpen = true;
@@ -189,5 +234,5 @@ export default definePlugin({
 
 function sourceOf({ channel, contribution, account }: AccountRun): Source {
   const { label, capabilities } = contribution.value;
-  return { channel, label, maxTextChars: capabilities.maxTextChars, account };
+  return { channel, label, capabilities, account };
 }

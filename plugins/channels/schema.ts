@@ -52,20 +52,70 @@ const OUTBOX = [
 ];
 
 /** `mirror_origin`: origin of the recorded text, as JSON. */
-const LATER = ["ALTER TABLE channel_outbox ADD COLUMN mirror_origin TEXT"];
+const ORIGIN = ["ALTER TABLE channel_outbox ADD COLUMN mirror_origin TEXT"];
+
+/** `extras`: files, buttons and the like of an outgoing message, as JSON. `channel_media`: files, received and to be sent. */
+const MEDIA = [
+  "ALTER TABLE channel_outbox ADD COLUMN extras TEXT",
+  "ALTER TABLE channel_outbox ADD COLUMN poll_id TEXT",
+  `CREATE TABLE channel_media (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    mime_type TEXT NOT NULL,
+    voice BIGINT NOT NULL,
+    bytes BLOB NOT NULL,
+    created_at BIGINT NOT NULL
+  )`,
+  "CREATE INDEX channel_media_created ON channel_media (created_at)",
+];
+
+/** People who asked for access: `approved_at` is set once the owner has approved the code. */
+const PAIRING = [
+  `CREATE TABLE channel_pairing (
+    channel TEXT NOT NULL,
+    account_id TEXT NOT NULL,
+    sender_id TEXT NOT NULL,
+    sender_name TEXT,
+    chat_id TEXT NOT NULL,
+    code TEXT,
+    expires_at BIGINT,
+    approved_at BIGINT,
+    PRIMARY KEY (channel, account_id, sender_id)
+  )`,
+  "CREATE INDEX channel_pairing_expires ON channel_pairing (expires_at) WHERE expires_at IS NOT NULL",
+];
+
+/** Messages of groups that did not mention the agent. `place`: digest of channel, account, chat and thread. */
+const CONTEXT = [
+  `CREATE TABLE channel_context (
+    key TEXT PRIMARY KEY,
+    place TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at BIGINT NOT NULL
+  )`,
+  "CREATE INDEX channel_context_place ON channel_context (place, at)",
+  "CREATE INDEX channel_context_at ON channel_context (at)",
+];
 
 /** Append only. */
-export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX, ...LATER];
+export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX, ...ORIGIN, ...MEDIA, ...PAIRING, ...CONTEXT];
 
 const KEEP_MS = 3 * 86_400_000;
 
 /** Choice: the periods and counts. Until then a message is not accepted twice, and the outcome of a text can be queried. */
 export const CHANNEL_RETENTION: Retention = {
-  tables: ["channel_inbound", "channel_outbox"],
-  holds: "incoming messages of channels, and outgoing texts",
-  rule: "3 days after the message was answered, or the text was sent or failed; newest 50,000 of each",
+  tables: ["channel_inbound", "channel_outbox", "channel_media", "channel_context", "channel_pairing"],
+  holds: "messages of channels and their files, messages of groups that are context, and people who asked for access",
+  rule:
+    "3 days after the message was answered or sent, or the file or group message arrived; newest 50,000 messages of each kind and 1,000 files; " +
+    "codes when they expire, approved people until svc channels pairing remove",
   rows: [
     { table: "channel_inbound", key: ["key"], at: "settled_at", olderThanMs: KEEP_MS, most: 50_000 },
     { table: "channel_outbox", key: ["id"], at: "ended_at", olderThanMs: KEEP_MS, most: 50_000 },
+    { table: "channel_media", key: ["id"], at: "created_at", olderThanMs: KEEP_MS, most: 1_000 },
+    { table: "channel_context", key: ["key"], at: "at", olderThanMs: KEEP_MS, most: 50_000 },
+    { table: "channel_pairing", key: ["channel", "account_id", "sender_id"], at: "expires_at", olderThanMs: 0 },
   ],
 };

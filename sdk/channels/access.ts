@@ -1,5 +1,7 @@
 /** Who may talk to an agent through an account, and the other settings that all channels share. */
 
+import type { GroupToolRules } from "../tools/service.ts";
+
 /** Access rules and shared settings of an account. Plain data; `@svc/kit/channels` reads them from the configuration. */
 export interface ChannelAccess {
   /**
@@ -22,6 +24,10 @@ export interface ChannelAccess {
   readonly requireMention?: boolean;
   /** `requireMention` of single groups, by `chat.id` or `chat.parentId`; `*`: all groups. */
   readonly mentionByGroup?: Readonly<Record<string, boolean>>;
+  /** Tool rules of single groups, by `chat.id`; `*`: all groups. `bySender["*"]` precedes `tools`. */
+  readonly toolsByGroup?: Readonly<
+    Record<string, { readonly tools?: GroupToolRules; readonly bySender?: Readonly<Record<string, GroupToolRules>> }>
+  >;
   /** Regular expressions, case-insensitive; a match in the text counts as a mention. Default: none. */
   readonly mentionPatterns?: readonly string[];
   /** Messages of a group without a mention that the agent sees with the next mention; 0: none. Default 50. */

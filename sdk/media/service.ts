@@ -51,3 +51,18 @@ export const Documents = defineService<Documents>()("documents", "1.0.0", {
   summary:
     "Reads documents and pictures. Provided by the plugin `media`; used by the HTTP endpoints that accept files.",
 });
+
+/** Converts speech to text. */
+export interface Transcription {
+  /** @throws GatewayError `INVALID_REQUEST` for an unreadable file; `UNAVAILABLE`; the reason of the signal */
+  transcribe(
+    file: Pick<DocumentFile, "bytes" | "mimeType">,
+    signal?: AbortSignal,
+  ): Promise<{ readonly text: string }>;
+}
+
+/** Token of the service. */
+export const Transcription = defineService<Transcription>()("transcription", "1.0.0", {
+  summary:
+    "Converts speech to text. No bundled plugin provides it yet; used by the plugin `channels` for voice messages.",
+});

@@ -26,11 +26,17 @@ export class Refusals {
     this.#sources = sources;
   }
 
-  /** Records a message of a person or group that is not listed. */
-  refused(channel: string, account: ChannelAccount, { chat, sender }: Pick<Inbound, "chat" | "sender">): void {
+  /** Records a message of a person or group that is not listed. @param code the pairing code that the person got */
+  refused(
+    channel: string,
+    account: ChannelAccount,
+    { chat, sender }: Pick<Inbound, "chat" | "sender">,
+    code?: string,
+  ): void {
     const [who, list] = chat.type === "direct" ? [sender.id, "allowFrom"] : [chat.id, "groups"];
     const why = `not in ${list}`;
-    const next = nextStep(channel, account, chat.type, who);
+    const approve = ["svc", "channels", "pairing", "approve", channel, code ?? ""];
+    const next = code === undefined ? nextStep(channel, account, chat.type, who) : commandText(approve);
     const { refusedInbound = 0 } = this.of(channel, account.id);
     const lastRefusedInbound = { who, why, next, at: this.#sources.clock.now() };
     this.#accounts.set(keyOf(channel, account.id), { refusedInbound: refusedInbound + 1, lastRefusedInbound });

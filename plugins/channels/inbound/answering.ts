@@ -18,10 +18,13 @@ import {
   unavailable,
 } from "@svc/sdk";
 import type { AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
+import type { ChannelAccount } from "@svc/sdk/channels";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { ToolAddress } from "@svc/sdk/tools";
+import type { Attached } from "./attachments.ts";
 import { type Beginning, isStop, obeyCommand, type Obeyed } from "./commands.ts";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
+import { draftId, type LiveAnswers } from "./live-answers.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { NewText } from "../outbox/outbox-store.ts";
 import { pauseMs } from "../accounts/pauses.ts";
@@ -45,6 +48,11 @@ interface AnsweringSources {
   readonly runs: Live<AgentRuns>;
   readonly sessions: Live<Sessions>;
   readonly clock: Clock;
+  /** Reads the files of a message. */
+  readonly attachments: (message: AcceptedMessage) => Promise<Attached>;
+  readonly live: Pick<LiveAnswers, "begin" | "end" | "rest">;
+  /** The account, for the form of its answers; `undefined` if it is not loaded now. */
+  readonly accountOf: (message: AcceptedMessage) => Pick<ChannelAccount, "replyToMode"> | undefined;
   /** Whether the sender still has access: the lists of allowed people may change while messages wait. */
   readonly isAllowed: (message: AcceptedMessage) => boolean;
   readonly log: Pick<Logger, "info" | "warn">;
@@ -154,12 +162,20 @@ export class Answering {
         if (this.#sources.signal.aborted || isGatewayStopping(error)) throw error;
         return { kind: "failed", reason: messageOf(error), text: FAILED_TEXT };
       }
-      const { outcome, status } = await this.#ended(runId);
+      this.#sources.live.begin(runId, message);
+      const { outcome, status } = await this.#ended(runId).finally(() => this.#sources.live.end(runId));
       const verdict = judge(outcome, status, attempt);
-      if (verdict.kind === "reply") return { ...verdict, text: await this.#withUsage(message, verdict.text, outcome) };
+      if (verdict.kind === "reply") return this.#reply(message, verdict.text, outcome);
       if (verdict.kind !== "again") return verdict;
       await this.#sources.store.attempted(message.key, attempt + 1);
     }
+  }
+
+  /** The answer without the blocks that were already sent, with its usage line. */
+  async #reply(message: AcceptedMessage, answer: string, outcome: RunOutcome): Promise<FinalVerdict> {
+    const rest = await this.#sources.live.rest(message, answer);
+    const text = await this.#withUsage(message, rest, outcome);
+    return text.trim() === "" ? { kind: "silent", reason: "the answer was sent in blocks" } : { kind: "reply", text };
   }
 
   /** Appends the usage line to the answer. If the session cannot be read now, the answer is sent without that line. */
@@ -220,10 +236,12 @@ export class Answering {
         await sessions.freshen(sessionKey, { channel, isGroup, isThread: job.threadId !== undefined });
       await sessions.ensure(sessionKey, lastRoute(message));
     };
+    const { images, notes } = await this.#sources.attachments(message);
     const request: RunRequest = {
       runId,
       sessionKey,
-      message: job.message,
+      message: [job.message, ...notes].filter((part) => part !== "").join("\n\n"),
+      ...(images.length === 0 ? {} : { images }),
       source: "channel",
       queue: await runs.queueMode(sessionKey, channel),
       extraSystemPrompt: job.prompt,
@@ -252,7 +270,8 @@ export class Answering {
 
   async #settle(message: AcceptedMessage, verdict: FinalVerdict): Promise<void> {
     const { store, outbox, clock, log, signal } = this.#sources;
-    const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text);
+    const { replyToMode } = this.#sources.accountOf(message) ?? {};
+    const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text, replyToMode);
     if (verdict.kind === "failed") {
       const { channel, sessionKey } = message;
       log.warn({ channel, sessionKey, reason: verdict.reason }, "a message was not answered");
@@ -301,10 +320,24 @@ function addressOf({ channel, accountId, job: { replyTo, threadId } }: AcceptedM
   return { channel, accountId, to: replyTo, ...(threadId === undefined ? {} : { threadId }) };
 }
 
-function answerTo({ key, channel, accountId, job }: AcceptedMessage, text: string): NewText {
-  const { replyTo, threadId, maxTextChars } = job;
-  const thread = threadId === undefined ? {} : { threadId };
-  return { id: `reply:${key}`, channel, accountId, to: replyTo, ...thread, text, maxChars: maxTextChars };
+function answerTo(
+  { key, channel, accountId, job }: AcceptedMessage,
+  text: string,
+  replyToMode: ChannelAccount["replyToMode"],
+): NewText {
+  const { replyTo, threadId, maxTextChars, messageId, chatType } = job;
+  const mode = replyToMode ?? (chatType === "group" ? "first" : "off");
+  const quoted = mode === "off" || messageId === undefined ? {} : { replyTo: messageId, repliesAlways: mode === "all" };
+  return {
+    id: `reply:${key}`,
+    channel,
+    accountId,
+    to: replyTo,
+    ...(threadId === undefined ? {} : { threadId }),
+    text,
+    maxChars: maxTextChars,
+    extras: { draft: draftId(key), ...quoted },
+  };
 }
 
 function endingOf(verdict: FinalVerdict): InboundEnding {

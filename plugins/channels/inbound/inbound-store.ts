@@ -1,5 +1,6 @@
 /** Incoming messages on disk: accepted, answered, and remembered so that none is accepted twice. Table `channel_inbound`. */
 import type { Principal } from "@svc/sdk";
+import type { InboundMedia } from "@svc/sdk/channels";
 import type { Row, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "../open-storage.ts";
 
@@ -17,7 +18,11 @@ export interface InboundJob {
   /** Address of the answer. */
   readonly replyTo: string;
   readonly threadId?: string;
+  readonly parentId?: string;
   readonly maxTextChars: number;
+  /** The network's id of the message. */
+  readonly messageId?: string;
+  readonly media?: readonly InboundMedia[];
 }
 
 export interface AcceptedMessage {
@@ -44,8 +49,11 @@ export class InboundStore {
     this.#storage = storage;
   }
 
-  /** Durable when it resolves. @returns false if a message with this key was already accepted */
-  async accept(message: AcceptedMessage): Promise<boolean> {
+  /**
+   * Durable when it resolves, together with `alongside`.
+   * @returns false if a message with this key was already accepted
+   */
+  async accept(message: AcceptedMessage, alongside: readonly Statement[] = []): Promise<boolean> {
     const { key, channel, accountId, sessionKey, runId, attempt, acceptedAt, job } = message;
     const storage = await this.#storage.get();
     const [result] = await storage.transaction([
@@ -54,6 +62,7 @@ export class InboundStore {
               VALUES (?, ?, ?, ?, ?, ?, 'accepted', ?, ?) ON CONFLICT (key) DO NOTHING`,
         params: [key, channel, accountId, sessionKey, runId, attempt, JSON.stringify(job), acceptedAt],
       },
+      ...alongside,
     ]);
     return result?.changes === 1;
   }

@@ -1,31 +1,28 @@
 /** Receives a message: checks access, finds the session, drops duplicates, records it and hands it on. Spec: http/sessions-routing.md §2, §3. */
 import { commandIn } from "@svc/kit/chat-commands";
 import { randomUUID } from "node:crypto";
-import { type Clock, isGatewayError, type Live, type Logger, type Principal, Turns, unavailable } from "@svc/sdk";
+import { type Clock, isGatewayError, type Live, type Logger, Turns, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
-import { isUser, refusalOf } from "../access/admission.ts";
-import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
-import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
-import type { NewText } from "../outbox/outbox-store.ts";
-import { channelPrompt, runMessage } from "./prompt.ts";
+import { isMention, isUser, refusalOf } from "../access/admission.ts";
+import type { Pairing } from "../access/pairing.ts";
 import type { Refusals } from "../access/refusals.ts";
+import type { NewText } from "../outbox/outbox-store.ts";
+import { contextKey, contextPlace, type ContextMessage, type ContextStore, HISTORY_LIMIT } from "./context-store.ts";
+import { checkedMessage, type Inbound, messageKey, type Source } from "./inbound-message.ts";
+import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
+import type { NetworkEvents } from "./network-events.ts";
+import { channelPrompt, nameOf, runMessage, wordsOf } from "./prompt.ts";
+import { principalId, principalOf } from "./sender.ts";
 
 /** Choice: messages of one account that may wait for an answer; further ones are refused. */
 export const MAX_WAITING = 200;
-export const UNSEEN_TEXT =
-  "I can only read text here: pictures, files and voice messages do not reach me. Please write what it is about.";
-
-/** The account that a message came from. */
-export interface Source {
-  readonly channel: string;
-  readonly label: string;
-  readonly maxTextChars: number;
-  readonly account: ChannelAccount;
-}
 
 interface ReceivingSources {
   readonly store: Pick<InboundStore, "accept" | "isKnown">;
+  readonly context: Pick<ContextStore, "keep" | "of" | "forget">;
+  readonly pairing: Pick<Pairing, "load" | "isApproved" | "request">;
+  readonly events: NetworkEvents;
   readonly sessions: Live<Sessions>;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "info" | "debug">;
@@ -34,6 +31,8 @@ interface ReceivingSources {
   readonly refusals: Refusals;
   /** Sends a text that is not an answer of an agent. */
   readonly say: (text: NewText) => Promise<void>;
+  /** A pressed button that belongs to the gateway itself. @returns whether it was one */
+  readonly pressed: (source: Source, message: Inbound, user: boolean) => Promise<boolean>;
   /** Called when the message is on disk. */
   readonly accepted: (message: AcceptedMessage) => void;
 }
@@ -52,66 +51,83 @@ export class Receiving {
   async receive(source: Source, given: InboundMessage): Promise<Receipt> {
     const { channel, account } = source;
     const message = checkedMessage(given);
-    const reason = refusalOf(account, message);
+    await this.#sources.pairing.load();
+    const reason = refusalOf(account, message, { isPaired: this.#isPaired(source, message) });
     // The session of the group also decides whether a mention is needed.
-    if (reason && reason !== "not-mentioned") {
-      const { refusals, log } = this.#sources;
-      log.debug({ channel, account: account.id, reason }, "a message was refused");
-      if (reason === "not-allowed") refusals.refused(channel, account, message);
-      if (reason === "empty") await this.#tellUnseen(source, message);
-      return { accepted: false, reason };
-    }
+    if (reason && reason !== "not-mentioned") return this.#refuse(source, message, reason);
     return this.#turns.take(JSON.stringify([channel, account.id]), () => this.#take(source, message));
   }
 
-  /** Choice: a message without text is most often a picture; its sender is notified once an hour that it was not received. */
-  async #tellUnseen(
-    { channel, account, maxTextChars }: Source,
-    { id, chat, sender, mentioned }: Inbound,
-  ): Promise<void> {
-    const { refusals, say, log } = this.#sources;
-    if (chat.type === "group" && mentioned !== true) return;
-    if (!refusals.isFirst(channel, account.id, `without text: ${sender.id}`)) return;
-    const fields = { channel, account: account.id, who: sender.id };
-    log.info(fields, "a message without text was refused; channels do not support pictures or files yet");
-    const key = id === undefined ? randomUUID() : messageKey(channel, account.id, id);
-    const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
-    const text = {
-      id: `unseen:${key}`,
-      channel,
-      accountId: account.id,
-      to: chat.id,
-      text: UNSEEN_TEXT,
-      maxChars: maxTextChars,
-    };
-    await say({ ...text, ...thread }).catch((error: unknown) =>
-      log.info({ err: error, ...fields }, "the sender could not be told that the message was refused"),
-    );
+  #isPaired({ channel, account }: Source, { sender }: Inbound): boolean {
+    return this.#sources.pairing.isApproved(channel, account.id, sender.id);
+  }
+
+  async #refuse(source: Source, message: Inbound, reason: Exclude<RefusalReason, "not-mentioned">): Promise<Receipt> {
+    const { refusals, log } = this.#sources;
+    const { channel, account } = source;
+    log.debug({ channel, account: account.id, reason }, "a message was refused");
+    if (reason === "not-allowed") refusals.refused(channel, account, message);
+    if (reason === "pairing" && message.event === undefined) await this.#sendCode(source, message);
+    return { accepted: false, reason };
+  }
+
+  /** Sends an unknown sender a code that the owner can approve. */
+  async #sendCode(source: Source, message: Inbound): Promise<void> {
+    const { pairing, refusals, say } = this.#sources;
+    const { channel, account, label, capabilities } = source;
+    const { chat, sender } = message;
+    const request = { channel, accountId: account.id, senderId: sender.id, chatId: chat.id };
+    const code = await pairing.request(sender.name === undefined ? request : { ...request, senderName: nameOf(sender) });
+    refusals.refused(channel, account, message, code);
+    if (code === undefined) return;
+    const text =
+      `This is a private agent on ${label}. Your pairing code is ${code} (valid for one hour). ` +
+      `The owner lets you in with: svc channels pairing approve ${channel} ${code}`;
+    const place = { channel, accountId: account.id, to: chat.id, maxChars: capabilities.maxTextChars };
+    await say({ id: `pairing:${randomUUID()}`, text, ...place });
   }
 
   async #take(source: Source, message: Inbound): Promise<Receipt> {
-    const { sessions, store, clock, waiting, accepted } = this.#sources;
+    const { sessions, store, waiting, events, pressed, log } = this.#sources;
     const { channel, account } = source;
     const known = sessions.get();
     if (!known) return unavailable("no running plugin provides sessions; see: svc plugins list");
     const sessionKey = this.#route(known, source, message);
     if (sessionKey === undefined) return { accepted: false, reason: "not-allowed" };
+    const isPaired = this.#isPaired(source, message);
+    const user = isUser(account, message.sender.id, isPaired);
+    if (message.event && message.event.kind !== "button")
+      return events.received(source, { ...message, event: message.event }, { sessionKey, user });
     const entry = await known.get(sessionKey);
-    const reason = refusalOf(account, message, entry?.["groupActivation"]);
+    const reason = refusalOf(account, message, { isPaired, activation: entry?.["groupActivation"] });
     if (reason) {
-      this.#sources.log.debug({ channel, account: account.id, reason }, "a message was refused");
+      log.debug({ channel, account: account.id, reason }, "a message was refused");
+      if (reason === "not-mentioned") await this.#keepContext(source, message);
       return { accepted: false, reason };
     }
     if (known.sendPolicy(sessionKey, entry) === "deny") {
-      this.#sources.log.info({ channel, sessionKey }, "the send policy of a session refused a message of a channel");
+      log.info({ channel, sessionKey }, "the send policy of a session refused a message of a channel");
       return { accepted: false, reason: "not-allowed" };
     }
     const key = message.id === undefined ? randomUUID() : messageKey(channel, account.id, message.id);
+    if (message.event && (await pressed(source, message, user))) return { accepted: true, sessionKey };
     if (waiting(channel, account.id) >= MAX_WAITING) {
       const isKnown = message.id !== undefined && (await store.isKnown(key));
       return { accepted: false, reason: isKnown ? "duplicate" : "busy" };
     }
+    return this.#accept(source, message, { key, sessionKey, user });
+  }
+
+  async #accept(
+    source: Source,
+    message: Inbound,
+    { key, sessionKey, user }: { readonly key: string; readonly sessionKey: string; readonly user: boolean },
+  ): Promise<Receipt> {
+    const { store, context, clock, accepted } = this.#sources;
+    const { channel, account } = source;
     this.#lastAcceptedAt = Math.max(clock.now(), this.#lastAcceptedAt + 1); // preserves the order over a restart
+    const place = contextPlace(channel, account.id, message.chat.id, message.chat.threadId);
+    const before = message.chat.type === "group" ? await context.of(place) : [];
     const record: AcceptedMessage = {
       key,
       channel,
@@ -120,22 +136,32 @@ export class Receiving {
       runId: randomUUID(),
       attempt: 1,
       acceptedAt: this.#lastAcceptedAt,
-      job: jobOf(source, message),
+      job: jobOf(source, message, user, before),
     };
-    if (!(await store.accept(record))) return { accepted: false, reason: "duplicate" };
+    const last = before.at(-1);
+    if (!(await store.accept(record, last ? [context.forget(place, last)] : [])))
+      return { accepted: false, reason: "duplicate" };
     accepted(record);
     return { accepted: true, sessionKey };
   }
 
+  /** Keeps a message of a group for the next mention. */
+  async #keepContext({ channel, account }: Source, message: Inbound): Promise<void> {
+    const { context, clock } = this.#sources;
+    const limit = account.historyLimit ?? HISTORY_LIMIT;
+    const files = (message.media ?? []).map(({ kind }) => `[${kind}]`).join(" ");
+    const text = `${wordsOf(message)} ${files}`.trim();
+    if (limit === 0 || text === "") return;
+    const { chat, sender, messageId = message.id, at } = message;
+    const key = messageId === undefined ? randomUUID() : contextKey(channel, account.id, chat.id, messageId);
+    const kept = { key, sender: nameOf(sender), text, at: at ?? clock.now() };
+    await context.keep(contextPlace(channel, account.id, chat.id, chat.threadId), kept, limit);
+  }
+
   /** `undefined` if the ids cannot be part of a session key. */
   #route(sessions: Sessions, { channel, account }: Source, { chat, sender }: Inbound): string | undefined {
-    // A direct chat belongs to the person, not to the current name of the chat.
-    const peer =
-      chat.type === "direct" ? ({ kind: "direct", id: sender.id } as const) : ({ kind: "group", id: chat.id } as const);
-    const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
-    const address: InboundAddress = { channel, accountId: account.id, peer, ...thread };
     try {
-      return sessions.route(address).sessionKey;
+      return sessions.route(inboundAddress(channel, account.id, chat, sender)).sessionKey;
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "INVALID_REQUEST") throw error;
       this.#sources.log.info(
@@ -147,27 +173,55 @@ export class Receiving {
   }
 }
 
-function jobOf({ channel, label, maxTextChars, account }: Source, message: Inbound): AcceptedMessage["job"] {
-  const { chat, sender } = message;
-  const user = isUser(account, sender.id);
-  const words = user && isAddressed(message) ? wordsBesideCommand(message.text) : undefined;
+type RefusalReason = NonNullable<ReturnType<typeof refusalOf>>;
+
+/** What bindings match. A direct chat belongs to the person, not to the current name of the chat. */
+function inboundAddress(
+  channel: string,
+  accountId: string,
+  { type, id, threadId, parentId, guildId, teamId }: Inbound["chat"],
+  sender: Inbound["sender"],
+): InboundAddress {
   return {
-    message: runMessage(words === undefined ? message : { ...message, text: words }, user),
+    channel,
+    accountId,
+    peer: type === "direct" ? { kind: "direct", id: sender.id } : { kind: "group", id },
+    ...(threadId === undefined ? {} : { threadId }),
+    ...(parentId === undefined ? {} : { parentPeer: { kind: "group", id: parentId } }),
+    ...(guildId === undefined ? {} : { guildId }),
+    ...(teamId === undefined ? {} : { teamId }),
+    ...(sender.roles === undefined ? {} : { roles: sender.roles }),
+  };
+}
+
+function jobOf(
+  { channel, label, capabilities, account }: Source,
+  message: Inbound,
+  user: boolean,
+  context: readonly ContextMessage[],
+): AcceptedMessage["job"] {
+  const { chat, sender, media = [], messageId = message.id } = message;
+  const words = user && isAddressed(account, message) ? wordsBesideCommand(message.text) : undefined;
+  return {
+    message: runMessage(words === undefined ? message : { ...message, text: words }, user, context),
     ...(words === undefined ? {} : { command: message.text }),
-    prompt: channelPrompt(label, chat.type, maxTextChars),
+    prompt: channelPrompt(label, chat.type, capabilities),
     principal: principalOf(channel, account.id, sender.id, user),
     chatType: chat.type,
     replyTo: chat.id,
-    maxTextChars,
+    maxTextChars: capabilities.maxTextChars,
     ...(chat.threadId === undefined ? {} : { threadId: chat.threadId }),
+    ...(chat.parentId === undefined ? {} : { parentId: chat.parentId }),
     ...(chat.name === undefined ? {} : { chatName: chat.name }),
     ...(sender.name === undefined ? {} : { senderName: sender.name }),
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(media.length === 0 ? {} : { media }),
   };
 }
 
 /** Choice: commands work for people the agent works for, and in a group only if the message mentions the agent. */
-function isAddressed({ chat, mentioned }: Inbound): boolean {
-  return chat.type === "direct" || mentioned === true;
+function isAddressed(account: ChannelAccount, message: Inbound): boolean {
+  return message.event === undefined && (message.chat.type === "direct" || isMention(account, message));
 }
 
 /** Text for the agent after a command; `undefined` if the text is not a command. A malformed command counts as a command. */
@@ -182,28 +236,18 @@ function wordsBesideCommand(text: string): string | undefined {
 }
 
 /** Whether the sender of an accepted message still has the access it was accepted with. */
-export function isStillAllowed(account: ChannelAccount, { channel, accountId, job }: AcceptedMessage): boolean {
-  const { principal, chatType, replyTo } = job;
+export function isStillAllowed(
+  account: ChannelAccount,
+  { channel, accountId, job }: AcceptedMessage,
+  isApproved: Pairing["isApproved"],
+): boolean {
+  const { principal, chatType, replyTo, parentId } = job;
   const senderId = principal.id.slice(principalId(channel, accountId, "").length);
-  const message = { chat: { type: chatType, id: replyTo }, sender: { id: senderId }, mentioned: true, text: "-" };
+  const isPaired = isApproved(channel, accountId, senderId);
+  const chat = { type: chatType, id: replyTo, ...(parentId === undefined ? {} : { parentId }) };
+  const message = { chat, sender: { id: senderId }, mentioned: true, text: "-" };
   const wasUser = principal.scopes.includes("operator.write");
-  return refusalOf(account, message) === undefined && (!wasUser || isUser(account, senderId));
-}
-
-function principalId(channel: string, accountId: string, senderId: string): string {
-  return `channel:${channel}:${accountId}:${senderId}`;
-}
-
-/**
- * The principal of a run: never an owner, and never one that can approve. Choice: people who are not listed by id get read access
- * only. The id keeps messages of different people from sharing a run.
- */
-function principalOf(channel: string, accountId: string, senderId: string, user: boolean): Principal {
-  return {
-    id: principalId(channel, accountId, senderId),
-    role: "operator",
-    scopes: user ? ["operator.read", "operator.write"] : ["operator.read"],
-    provenance: "plugin",
-    epoch: 0,
-  };
+  return (
+    refusalOf(account, message, { isPaired }) === undefined && (!wasUser || isUser(account, senderId, isPaired))
+  );
 }

@@ -1,7 +1,23 @@
 /** Outgoing texts on disk, with progress and outcome. Table `channel_outbox`. */
 import type { Origin } from "@svc/sdk";
+import type { MessageButton, MessagePoll } from "@svc/sdk/channels";
 import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "../open-storage.ts";
+
+/** What a message has beside its text. Plain data. */
+export interface Extras {
+  /** Ids of stored files. */
+  readonly media?: readonly string[];
+  /** The network's id of the message to answer. */
+  readonly replyTo?: string;
+  /** Every piece answers `replyTo`. Default: only the first one. */
+  readonly repliesAlways?: boolean;
+  readonly buttons?: readonly (readonly MessageButton[])[];
+  readonly poll?: MessagePoll;
+  readonly silent?: boolean;
+  /** Id of an earlier text of this outbox: if it was sent, its message is changed to the first piece of this text. */
+  readonly draft?: string;
+}
 
 export interface NewText {
   /** Unique. */
@@ -20,12 +36,15 @@ export interface NewText {
   readonly mirrorKey?: string;
   /** Origin of the recorded text; absent: the owner. */
   readonly mirrorOrigin?: Origin;
+  readonly extras?: Extras;
 }
 
 export interface OutboxText extends NewText {
   readonly sent: number;
   /** The network's id of the last message sent. */
   readonly messageId?: string;
+  /** The network's id of the sent poll. */
+  readonly pollId?: string;
   readonly status: "waiting" | "sent" | "failed";
   readonly reason?: string;
   readonly attempts: number;
@@ -43,11 +62,11 @@ export class OutboxStore {
 
   /** Statement that stores a text, for a transaction; an existing text with the same id is unchanged. */
   insert(text: NewText, now: number): Statement {
-    const { id, channel, accountId, to, threadId, maxChars, once = false, mirrorKey, mirrorOrigin } = text;
+    const { id, channel, accountId, to, threadId, maxChars, once = false, mirrorKey, mirrorOrigin, extras } = text;
     return {
       sql: `INSERT INTO channel_outbox (id, channel, account_id, recipient, thread_id, text, max_chars, sent, once, mirror_key,
-              mirror_origin, status, attempts, next_at, created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+              mirror_origin, extras, status, attempts, next_at, created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
       params: [
         id,
         channel,
@@ -59,6 +78,7 @@ export class OutboxStore {
         once ? 1 : 0,
         mirrorKey ?? null,
         mirrorOrigin === undefined ? null : JSON.stringify(mirrorOrigin),
+        extras === undefined ? null : JSON.stringify(extras),
         now,
         now,
       ],
@@ -118,9 +138,10 @@ export class OutboxStore {
   }
 
   /** Records progress and outcome of a text; its session may record the text in the same transaction. */
-  ended({ id, sent, messageId, status, attempts, reason, endedAt = 0 }: OutboxText): readonly Statement[] {
-    const values = [sent, messageId ?? null, status, attempts, reason ?? null, endedAt];
-    const set = "sent = ?, message_id = coalesce(?, message_id), status = ?, attempts = ?, reason = ?, ended_at = ?";
+  ended({ id, sent, messageId, pollId, status, attempts, reason, endedAt = 0 }: OutboxText): readonly Statement[] {
+    const values = [sent, messageId ?? null, pollId ?? null, status, attempts, reason ?? null, endedAt];
+    const set =
+      "sent = ?, message_id = coalesce(?, message_id), poll_id = ?, status = ?, attempts = ?, reason = ?, ended_at = ?";
     return [change(id, set, values)];
   }
 
@@ -140,8 +161,14 @@ function change(id: string, set: string, values: readonly SqlValue[]): Statement
 
 function toText(row: Row): OutboxText {
   const text = (column: string) => (row[column] === null ? undefined : String(row[column]));
-  const [threadId, mirrorKey, messageId, reason] = ["thread_id", "mirror_key", "message_id", "reason"].map(text);
-  const mirrorOrigin = text("mirror_origin");
+  const [threadId, mirrorKey, messageId, pollId, reason] = [
+    "thread_id",
+    "mirror_key",
+    "message_id",
+    "poll_id",
+    "reason",
+  ].map(text);
+  const [mirrorOrigin, extras] = ["mirror_origin", "extras"].map(text);
   return {
     id: String(row["id"]),
     channel: String(row["channel"]),
@@ -158,7 +185,9 @@ function toText(row: Row): OutboxText {
     ...(threadId === undefined ? {} : { threadId }),
     ...(mirrorKey === undefined ? {} : { mirrorKey }),
     ...(mirrorOrigin === undefined ? {} : { mirrorOrigin: JSON.parse(mirrorOrigin) as Origin }), // written by `insert`
+    ...(extras === undefined ? {} : { extras: JSON.parse(extras) as Extras }), // written by `insert`
     ...(messageId === undefined ? {} : { messageId }),
+    ...(pollId === undefined ? {} : { pollId }),
     ...(reason === undefined ? {} : { reason }),
     ...(row["ended_at"] === null ? {} : { endedAt: Number(row["ended_at"]) }),
   };

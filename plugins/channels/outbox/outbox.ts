@@ -11,11 +11,13 @@ import { type Clock, type Logger, messageOf } from "@svc/sdk";
 import { withoutMarkers } from "@svc/sdk/external-content";
 import { type AssistantMessage, injectedMessage } from "@svc/sdk/models";
 import type { Statement } from "@svc/sdk/storage";
+import type { SendReceipt } from "@svc/sdk/channels";
 import type { AccountRun } from "../accounts/account.ts";
 import type { NewText, OutboxStore, OutboxText } from "./outbox-store.ts";
 import { pauseMs } from "../accounts/pauses.ts";
-import { type PieceSources, SendFailure, sendPiece } from "./piece.ts";
-import { split } from "./split.ts";
+import type { MediaStore } from "../media-store.ts";
+import { editPiece, type PieceSources, SendFailure, sendPiece } from "./piece.ts";
+import { type Piece, piecesOf } from "./pieces.ts";
 
 /** Choice: milliseconds after which an unsent text fails. */
 export const GIVE_UP_MS = 3_600_000;
@@ -24,6 +26,7 @@ const LAST_WORD_MS = 1_500;
 
 interface OutboxSources {
   readonly store: OutboxStore;
+  readonly media: Pick<MediaStore, "find">;
   readonly accounts: PieceSources["accounts"];
   /** Records a text in a session, together with `alongside` in one transaction. */
   readonly mirror: (sessionKey: string, message: AssistantMessage, alongside: readonly Statement[]) => Promise<void>;
@@ -43,7 +46,7 @@ interface Lane {
 }
 
 /** Outcome of a text. */
-export type Ended = Pick<OutboxText, "status" | "reason" | "messageId" | "channel" | "accountId" | "to">;
+export type Ended = Pick<OutboxText, "status" | "reason" | "messageId" | "pollId" | "channel" | "accountId" | "to">;
 
 export class Outbox {
   readonly #sources: OutboxSources;
@@ -182,17 +185,16 @@ export class Outbox {
    * Never rejects. @returns the text with its progress, for a retry; `undefined` if it has ended or the plugin stops
    */
   async #attempt(given: OutboxText): Promise<OutboxText | undefined> {
-    const { accounts, clock, signal } = this.#sources;
-    const pieces = split(withoutMarkers(given.text), given.maxChars);
+    const { accounts, signal } = this.#sources;
+    const pieces = piecesOf(given, accounts.channel(given.channel)?.value.capabilities ?? {});
     let text = given;
     try {
       // The previous attempt may have failed to record its progress.
       if (text.attempts > 0 && text.sent > 0) await this.#progressed(text);
       while (text.sent < pieces.length) {
         if (signal.aborted) return undefined;
-        const piece = pieces[text.sent] ?? "";
-        const { messageId } = await sendPiece(text, piece, { accounts, clock, signal: this.#cutting.signal });
-        text = { ...text, sent: text.sent + 1, ...(messageId === undefined ? {} : { messageId }) };
+        const { messageId, pollId } = await this.#send(text, pieces[text.sent] as Piece); // the index is below the length
+        text = { ...text, sent: text.sent + 1, ...(messageId && { messageId }), ...(pollId && { pollId }) };
         if (text.sent < pieces.length) await this.#progressed(text);
       }
       await this.#end({ ...text, status: "sent" });
@@ -200,6 +202,24 @@ export class Outbox {
     } catch (error) {
       return this.#cutting.signal.aborted ? undefined : this.#failed(text, error, pieces.length);
     }
+  }
+
+  /** @throws SendFailure, or an error of storage */
+  async #send(text: OutboxText, piece: Piece): Promise<SendReceipt> {
+    const { accounts, clock, store, media } = this.#sources;
+    const sources = { accounts, clock, signal: this.#cutting.signal };
+    const { draft } = text.extras ?? {};
+    const drafted = draft !== undefined && text.sent === 0 ? await store.find(draft) : undefined;
+    if (drafted?.status === "sent" && drafted.messageId !== undefined && piece.media === undefined) {
+      try {
+        return await editPiece(text, drafted.messageId, piece, sources);
+      } catch (error) {
+        if (!(error instanceof SendFailure) || error.kind !== "gone") throw error;
+      }
+    }
+    const file = piece.media === undefined ? undefined : await media.find(piece.media);
+    if (piece.media !== undefined && !file) throw new SendFailure("its file was already deleted", "refused");
+    return sendPiece(text, piece, file, sources);
   }
 
   /** Never rejects. @returns the text, for a retry; `undefined` if it has ended or the plugin stops */
@@ -217,7 +237,7 @@ export class Outbox {
     const attempts = text.attempts + 1;
     const kind = error instanceof SendFailure ? error.kind : "failed";
     const isTriedOnce = text.once === true && kind !== "loading"; // a loading channel was not called
-    const isOver = kind === "refused" || isTriedOnce || clock.now() - text.createdAt >= GIVE_UP_MS;
+    const isOver = kind === "refused" || kind === "gone" || isTriedOnce || clock.now() - text.createdAt >= GIVE_UP_MS;
     const part = text.sent > 0 ? ` (${text.sent} of ${pieces} parts were sent)` : "";
     const why = error instanceof SendFailure ? error.message : `storage cannot record it: ${messageOf(error)}`;
     const reason = `${why}${part}`;
@@ -227,7 +247,8 @@ export class Outbox {
       await this.#end({ ...text, status: "failed", attempts, reason });
       return undefined;
     }
-    const nextAt = clock.now() + pauseMs(attempts, random());
+    const askedMs = error instanceof SendFailure ? (error.retryAfterMs ?? 0) : 0;
+    const nextAt = clock.now() + Math.max(askedMs, pauseMs(attempts, random()));
     log.info(fields, "a text could not be sent; retrying");
     // If the attempt cannot be recorded, it is counted here and recorded with the next one.
     const write = () => store.write([store.again(text.id, attempts, nextAt, reason)]);
@@ -264,7 +285,7 @@ export class Outbox {
     const { store, mirror, log } = this.#sources;
     const { mirrorKey, mirrorOrigin: origin, endedAt = 0 } = text;
     if (mirrorKey !== undefined && text.status === "sent") {
-      const said = injectedMessage(withoutMarkers(text.text), endedAt, "delivery-mirror");
+      const said = injectedMessage(mirrorText(text), endedAt, "delivery-mirror");
       const message = origin === undefined ? said : { ...said, origin };
       try {
         return await this.#persist(text, "sent", () => mirror(mirrorKey, message, store.ended(text)));
@@ -313,4 +334,11 @@ export class Outbox {
   #tell(id: string, ended: Ended): void {
     for (const tell of this.#listeners.get(id) ?? []) tell(ended);
   }
+}
+
+/** What a session records of a sent message. */
+function mirrorText({ text, extras: { media = [], poll } = {} }: OutboxText): string {
+  const files = media.length === 0 ? [] : [media.length === 1 ? "[sent a file]" : `[sent ${media.length} files]`];
+  const asked = poll === undefined ? [] : [`[sent a poll] ${poll.question} (${poll.options.join(" / ")})`];
+  return [withoutMarkers(text).trim(), ...files, ...asked].filter((part) => part !== "").join("\n");
 }

@@ -1,10 +1,12 @@
-/** Sends one piece of a text through its channel. */
+/** Sends one message through its channel, or changes a message that was sent. */
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, ERRORS, isGatewayError, untilAborted } from "@svc/sdk";
-import type { SendReceipt } from "@svc/sdk/channels";
+import { type Clock, type Contribution, ERRORS, isGatewayError, untilAborted } from "@svc/sdk";
+import type { Channel, ChannelCall, ChannelPlace, OutboundMedia, SendReceipt } from "@svc/sdk/channels";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { secretsOf, toldError } from "../accounts/hidden.ts";
+import { rendered } from "./markup.ts";
 import type { OutboxText } from "./outbox-store.ts";
+import type { Piece } from "./pieces.ts";
 
 /** Choice: milliseconds one piece may take. */
 export const SEND_MS = 60_000;
@@ -18,44 +20,100 @@ export interface PieceSources {
 
 /**
  * Why a piece was not sent. `failed`: the network did not accept it, or did not confirm it. `refused`: the network will never
- * accept it. `loading`: the channel may be available shortly, and has not received the piece.
+ * accept it. `gone`: the message to change no longer exists. `loading`: the channel may be available shortly, and has not received the piece.
  */
 export class SendFailure extends Error {
-  readonly kind: "failed" | "refused" | "loading";
+  readonly kind: "failed" | "refused" | "gone" | "loading";
+  /** Milliseconds after which the network accepts a retry. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, kind: SendFailure["kind"]) {
+  constructor(message: string, kind: SendFailure["kind"], retryAfterMs?: number) {
     super(message);
     this.kind = kind;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
+/** Where a message goes. */
+export type Addressed = Pick<OutboxText, "channel" | "accountId" | "to" | "threadId">;
+
 /** @throws SendFailure only; an error of the channel is not a fault of its plugin, because networks fail */
-export async function sendPiece(text: OutboxText, piece: string, sources: PieceSources): Promise<SendReceipt> {
+export function sendPiece(
+  text: Addressed & Pick<OutboxText, "extras">,
+  { id, text: markdown, replyTo, buttons, poll }: Piece,
+  media: OutboundMedia | undefined,
+  sources: PieceSources,
+): Promise<SendReceipt> {
+  return callChannel(text, sources, async (channel, call) => {
+    const { markup, replies, buttons: hasButtons } = channel.capabilities;
+    const receipt: SendReceipt | undefined = await channel.send({
+      ...call,
+      id,
+      text: rendered(markdown, markup),
+      ...(media === undefined ? {} : { media }),
+      ...(replyTo !== undefined && replies === true ? { replyTo } : {}),
+      ...(buttons !== undefined && hasButtons === true ? { buttons } : {}),
+      ...(poll === undefined ? {} : { poll }),
+      ...(text.extras?.silent === true ? { silent: true } : {}),
+    });
+    return receipt ?? {}; // plain JavaScript may return nothing
+  });
+}
+
+/** @throws SendFailure as `sendPiece`; `gone`: the message cannot be changed any more */
+export function editPiece(
+  text: Addressed,
+  messageId: string,
+  { text: markdown, buttons }: Pick<Piece, "text" | "buttons">,
+  sources: PieceSources,
+): Promise<SendReceipt> {
+  return callChannel(text, sources, async (channel, call) => {
+    const { markup, edits, buttons: hasButtons } = channel.capabilities;
+    if (edits !== true || !channel.edit) throw new SendFailure("the channel cannot change messages", "gone");
+    const shown = buttons !== undefined && hasButtons === true ? { buttons } : {};
+    await channel.edit({ ...call, messageId, text: rendered(markdown, markup), ...shown });
+    return { messageId };
+  });
+}
+
+/** Calls a function of a channel for one of its accounts, with a time limit. @throws SendFailure only */
+export async function callChannel<R>(
+  { channel: id, accountId, to, threadId }: Addressed,
+  sources: PieceSources,
+  work: (channel: Channel, call: ChannelCall & ChannelPlace) => Promise<R>,
+): Promise<R> {
   const { accounts, clock } = sources;
-  const contribution = accounts.channel(text.channel);
-  if (!contribution) {
-    const kind = accounts.isLoading() ? "loading" : "failed";
-    throw new SendFailure(`channel ${text.channel} is not loaded; see: svc plugins list`, kind);
-  }
-  const listed = accounts.account(contribution, text.accountId);
-  if (!listed) throw new SendFailure(`channel ${text.channel} has no account "${text.accountId}"`, "failed");
-  const { id: accountId, settings } = listed.account;
-  const thread = text.threadId === undefined ? {} : { threadId: text.threadId };
+  const contribution = loaded(id, accounts);
+  const listed = accounts.account(contribution, accountId);
+  if (!listed) throw new SendFailure(`channel ${id} has no account "${accountId}"`, "failed");
+  const { settings } = listed.account;
   const inTime = new AnySignal(sources.signal);
   const cancel = clock.setTimeout(() => inTime.abort(), SEND_MS);
   const { signal } = inTime;
+  const call = { accountId, settings, to, signal, ...(threadId === undefined ? {} : { threadId }) };
   try {
-    const receipt = await accounts.call(contribution, (channel) =>
-      untilAborted(channel.send({ accountId, settings, id: "", to: text.to, text: piece, signal, ...thread }), signal),
-    );
+    const result = await accounts.call(contribution, (channel) => untilAborted(work(channel, call), signal));
     listed.run?.sent();
-    return receipt ?? {};
+    return result;
   } catch (error) {
-    const told = signal.aborted ? "the network did not respond in time" : toldError(error, secretsOf(settings));
-    const isRefused = isGatewayError(error) && !ERRORS[error.code].retry && error.code !== "INTERNAL";
-    throw new SendFailure(told, isRefused ? "refused" : "failed");
+    throw error instanceof SendFailure ? error : failureOf(error, settings, signal);
   } finally {
     cancel();
     inTime.release();
   }
+}
+
+function loaded(id: string, accounts: PieceSources["accounts"]): Contribution<Channel> {
+  const contribution = accounts.channel(id);
+  if (contribution) return contribution;
+  const kind = accounts.isLoading() ? "loading" : "failed";
+  throw new SendFailure(`channel ${id} is not loaded; see: svc plugins list`, kind);
+}
+
+function failureOf(error: unknown, settings: unknown, { aborted }: AbortSignal): SendFailure {
+  if (aborted) return new SendFailure("the network did not respond in time", "failed");
+  const told = toldError(error, secretsOf(settings));
+  if (!isGatewayError(error) || error.code === "INTERNAL") return new SendFailure(told, "failed");
+  if (error.code === "NOT_FOUND") return new SendFailure(told, "gone");
+  return new SendFailure(told, ERRORS[error.code].retry ? "failed" : "refused", error.retryAfterMs);
 }

@@ -159,6 +159,11 @@ function accessOf(config: Shared): ChannelAccess {
   const mentions = Object.entries(groups).flatMap(([id, group]) =>
     group.requireMention === undefined ? [] : [[id, group.requireMention] as const],
   );
+  const tools = Object.entries(groups).flatMap(([id, { tools: own, toolsBySender: bySender }]) =>
+    own === undefined && bySender === undefined
+      ? []
+      : [[id, { ...(own && { tools: own }), ...(bySender && { bySender }) }] as const],
+  );
   const access = {
     dmPolicy,
     allowFrom,
@@ -167,6 +172,7 @@ function accessOf(config: Shared): ChannelAccess {
     groups: Object.keys(groups),
     requireMention,
     mentionByGroup: Object.fromEntries(mentions),
+    toolsByGroup: Object.fromEntries(tools),
     mentionPatterns,
     historyLimit,
     maxMediaBytes: mediaMaxMb === undefined ? undefined : Math.round(mediaMaxMb * 1_000_000),

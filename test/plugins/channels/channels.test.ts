@@ -7,7 +7,6 @@ import { textOf } from "@svc/sdk/models";
 import { plugins } from "@svc/sdk/plugins";
 import { sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
-import { UNSEEN_TEXT } from "../../../plugins/channels/inbound/receiving.ts";
 import { pigeon, textsOf, untilStopped } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 
@@ -78,17 +77,6 @@ describe("a channel", { timeout: 120_000 }, () => {
     await client.call(sessions.patch, { key, groupActivation: "mention" });
     assert.deepEqual(await bird.says("echo three", team), refused);
     assert.deepEqual(await bird.says("echo four", { ...team, mentioned: true }), { accepted: true, sessionKey: key });
-  });
-
-  it("notifies the sender of a picture without text once that it was not received", async (t) => {
-    const bird = pigeon();
-    await startScene(t, [bird.plugin]);
-    await until(() => bird.running.get("default"), "the account");
-    for (const id of ["p1", "p1", "p2"]) await bird.says("", { id });
-    await bird.says("", { sender: { id: "mallory" } });
-    await bird.says("echo after");
-    await until(() => bird.sent.length === 2, "both texts");
-    assert.deepEqual(textsOf(bird), [UNSEEN_TEXT, "after"]);
   });
 
   it("warns where strangers would talk in the session of everybody", async (t) => {

@@ -21,13 +21,21 @@ describe("who reaches an agent", () => {
   const direct = { chat: { type: "direct", id: "c" }, sender: { id: "ann", name: "root" }, text: "hi" } as const;
   const group = { ...direct, chat: { type: "group", id: "#team", name: "Team" } } as const;
   const mentioned = { ...group, mentioned: true } as const;
+  const picture = { ref: "p", kind: "image" } as const;
+  const inside = { ...mentioned, chat: { ...group.chat, parentId: "#all" } } as const;
+  const answer = { ...group, replyTo: { messageId: "1", isOwn: true } } as const;
   const rows: [why: string, rules: Rules, message: Omit<InboundMessage, "id">, refusal: string | undefined][] = [
-    ["nobody, unless named", {}, direct, "not-allowed"],
-    ["nobody, with empty lists", { allowFrom: [], groups: [] }, direct, "not-allowed"],
+    ["nobody without a code, unless named", {}, direct, "pairing"],
+    ["nobody without a code, with empty lists", { allowFrom: [], groups: [] }, direct, "pairing"],
+    ["nobody who is not listed, with an allowlist", { dmPolicy: "allowlist" }, direct, "not-allowed"],
+    ["who is listed, with an allowlist", { dmPolicy: "allowlist", allowFrom: ["ann"] }, direct, undefined],
+    ["nobody by open alone", { dmPolicy: "open" }, direct, "not-allowed"],
+    ["everybody, with open and the star", { dmPolicy: "open", allowFrom: ["*"] }, direct, undefined],
+    ["nobody at all, when direct messages are disabled", { dmPolicy: "disabled", allowFrom: ["ann"] }, direct, "not-allowed"],
     ["who is named by id", { allowFrom: ["bob", "ann"] }, direct, undefined],
-    ["not who is named by the name they show", { allowFrom: ["root"] }, direct, "not-allowed"],
-    ["not who differs in case", { allowFrom: ["Ann"] }, direct, "not-allowed"],
-    ["not by the id of the chat", { allowFrom: ["c"] }, direct, "not-allowed"],
+    ["not who is named by the name they show", { allowFrom: ["root"] }, direct, "pairing"],
+    ["not who differs in case", { allowFrom: ["Ann"] }, direct, "pairing"],
+    ["not by the id of the chat", { allowFrom: ["c"] }, direct, "pairing"],
     ["everybody, where it says so", { allowFrom: ["*"] }, direct, undefined],
     ["not in a group, whoever may write directly", { allowFrom: ["ann"] }, mentioned, "not-allowed"],
     ["not in a group that is named by what it shows", { groups: ["Team"] }, mentioned, "not-allowed"],
@@ -36,7 +44,19 @@ describe("who reaches an agent", () => {
     ["not in a group, who does not", { groups: ["#team"] }, group, "not-mentioned"],
     ["without a mention, where none is asked for", { groups: ["#team"], requireMention: false }, group, undefined],
     ["not with nothing to say", { allowFrom: ["ann"] }, { ...direct, text: " \n" }, "empty"],
-    ["refused before anything is said of the text", {}, { ...direct, text: "" }, "not-allowed"],
+    ["refused before anything is said of the text", {}, { ...direct, text: "" }, "pairing"],
+    ["with a picture instead of a text", { allowFrom: ["ann"] }, { ...direct, text: "", media: [picture] }, undefined],
+    ["in every group, with open groups", { groupPolicy: "open" }, mentioned, undefined],
+    ["in no group, when groups are disabled", { groupPolicy: "disabled", groups: ["*"] }, mentioned, "not-allowed"],
+    ["in a group by its parent", { groups: ["#all"] }, inside, undefined],
+    ["in a group only who is listed there", { groups: ["*"], groupAllowFrom: ["bob"] }, mentioned, "not-allowed"],
+    ["in a group who is listed there", { groups: ["*"], groupAllowFrom: ["ann"] }, mentioned, undefined],
+    ["in a group with an answer to the agent", { groups: ["*"] }, answer, undefined],
+    ["in a group with a pattern", { groups: ["*"], mentionPatterns: ["\\bBOT\\b"] }, { ...group, text: "hey bot" }, undefined],
+    ["in a group with another word", { groups: ["*"], mentionPatterns: ["\\bbot\\b"] }, { ...group, text: "robot" }, "not-mentioned"],
+    ["in the one group that needs no mention", { groups: ["*"], mentionByGroup: { "#team": false } }, group, undefined],
+    ["not in the one group that needs a mention", { groups: ["*"], requireMention: false, mentionByGroup: { "#team": true } }, group, "not-mentioned"],
+    ["by the setting of all groups", { groups: ["*"], mentionByGroup: { "*": false } }, group, undefined],
   ];
   for (const [why, rules, message, refusal] of rows) it(why, () => assert.equal(refusalOf(rules, message), refusal));
 
@@ -50,12 +70,19 @@ describe("who reaches an agent", () => {
   for (const [activation, requireMention, refusal] of activations) {
     it(`groupActivation ${String(activation)} and requireMention ${requireMention}: ${refusal ?? "taken"}`, () => {
       const rules = { groups: ["#team"], ...(requireMention !== undefined && { requireMention }) };
-      assert.equal(refusalOf(rules, group, activation), refusal);
-      assert.equal(refusalOf(rules, mentioned, activation), undefined);
-      assert.equal(refusalOf({}, group, activation), "not-allowed", "it lets nobody in");
-      assert.equal(refusalOf({ allowFrom: ["ann"] }, direct, activation), undefined, "of groups only");
+      assert.equal(refusalOf(rules, group, { activation }), refusal);
+      assert.equal(refusalOf(rules, mentioned, { activation }), undefined);
+      assert.equal(refusalOf({}, group, { activation }), "not-allowed", "it lets nobody in");
+      assert.equal(refusalOf({ allowFrom: ["ann"] }, direct, { activation }), undefined, "of groups only");
     });
   }
+
+  it("a person whose code was approved, while the policy is pairing", () => {
+    assert.equal(refusalOf({}, direct, { isPaired: true }), undefined);
+    assert.equal(refusalOf({ dmPolicy: "allowlist" }, direct, { isPaired: true }), "not-allowed");
+    assert.equal(refusalOf({}, mentioned, { isPaired: true }), "not-allowed", "groups are listed by the owner");
+    assert.deepEqual([isUser({}, "ann", true), isUser({ dmPolicy: "allowlist" }, "ann", true)], [true, false]);
+  });
 
   it("the agent works only for people listed by id", () => {
     assert.equal(isUser({ allowFrom: ["*", "ann"] }, "ann"), true);
@@ -84,7 +111,7 @@ describe("who may still say what was taken", () => {
       const principal = { ...identity, scopes };
       const job = { message: "", prompt: "", principal, chatType, replyTo: "#team", maxTextChars: 1 };
       const facts = { key: "k", sessionKey: "-", runId: "r", attempt: 1, acceptedAt: 0 };
-      assert.equal(isStillAllowed(account, { ...facts, channel: "pigeon", accountId: "a:b", job }), isAllowed);
+      assert.equal(isStillAllowed(account, { ...facts, channel: "pigeon", accountId: "a:b", job }, () => false), isAllowed);
     });
 });
 

@@ -33,6 +33,7 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
     isLoading: false,
   };
   const channel = {
+    capabilities: { chats: ["direct"], maxTextChars: 25 },
     accounts: [{ id: "a", settings: {} }],
     async send({ text }: { text: string }) {
       network.asked += 1;
@@ -45,6 +46,7 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
   const log = (_fields: object, line: string) => void lines.push(line);
   const outbox = new Outbox({
     store,
+    media: { find: async () => undefined },
     accounts: {
       channel: () => (network.isAbsent ? undefined : contribution),
       isLoading: () => network.isLoading,

@@ -1,0 +1,155 @@
+/** Files of a message for the agent: downloaded once, kept on disk, and turned into what models read. */
+import { MAX_ATTACHMENT_BYTES } from "@svc/kit/media";
+import { type Clock, ERRORS, invalidRequest, isGatewayError, type Live, type Logger, messageOf, pause } from "@svc/sdk";
+import type { InboundMedia, OutboundMedia } from "@svc/sdk/channels";
+import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
+import type { DocumentLimits, Documents, Transcription } from "@svc/sdk/media";
+import type { ImageBlock } from "@svc/sdk/models";
+import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
+import { secretsOf, toldError } from "../accounts/hidden.ts";
+import { pauseMs } from "../accounts/pauses.ts";
+import type { MediaStore } from "../media-store.ts";
+import { download, megabytes } from "./download.ts";
+import type { AcceptedMessage } from "./inbound-store.ts";
+
+/** Default maximum bytes of a received file. */
+export const MAX_MEDIA_BYTES = 20_000_000;
+/** Choice: attempts to download a file before the agent is told that it could not be downloaded. */
+const MAX_ATTEMPTS = 4;
+const MAX_NAME_CHARS = 120;
+/** Choice: limits of documents in a message. */
+const LIMITS: DocumentLimits = {
+  maxChars: 100_000,
+  pdf: { maxPages: 20, maxPixels: 4_000_000, minTextChars: 200 },
+};
+
+export interface AttachmentSources {
+  readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "call">;
+  readonly store: Pick<MediaStore, "find" | "add">;
+  readonly documents: Live<Documents>;
+  readonly transcription: Live<Transcription>;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "info">;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** The files of a message. */
+export interface Attached {
+  readonly images: readonly ImageBlock[];
+  /** One paragraph for each file. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads the files of a message. A file that cannot be read becomes a note with the reason.
+ * @throws the reason of the signal; errors of storage
+ */
+export async function attachmentsOf(message: AcceptedMessage, sources: AttachmentSources): Promise<Attached> {
+  const images: ImageBlock[] = [];
+  const notes: string[] = [];
+  for (const [index, media] of (message.job.media ?? []).entries()) {
+    const label = `${media.isVoice === true ? "voice message" : media.kind} ${externalLine(media.name ?? "", MAX_NAME_CHARS)}`.trim();
+    const found = await fileOf(message, media, index, sources);
+    if (typeof found === "string") {
+      notes.push(`[${label}: not available: ${found}]`);
+      continue;
+    }
+    const read = await readFile(found, message, label, sources);
+    images.push(...(read.images ?? []));
+    notes.push(read.note);
+  }
+  return { images, notes };
+}
+
+/** The stored or downloaded file; a sentence if it cannot be had. */
+async function fileOf(
+  message: AcceptedMessage,
+  media: InboundMedia,
+  index: number,
+  sources: AttachmentSources,
+): Promise<OutboundMedia | string> {
+  const { store, clock, log, random, signal } = sources;
+  const id = `in:${message.key}:${index}`;
+  const known = await store.find(id);
+  if (known) return known;
+  for (let attempt = 1; ; attempt++) {
+    signal.throwIfAborted();
+    try {
+      const file = await fetchFile(message, media, sources);
+      await store.add(id, file, clock.now());
+      return file;
+    } catch (error) {
+      signal.throwIfAborted();
+      const mayPass = isGatewayError(error) ? ERRORS[error.code].retry : true;
+      const reason = toldError(error, secretsOf(accountOf(message, sources)?.account.settings));
+      log.info({ channel: message.channel, attempt, reason }, "a file of a message could not be downloaded");
+      if (!mayPass || attempt >= MAX_ATTEMPTS) return reason;
+      await pause(pauseMs(attempt, random()), clock, signal);
+    }
+  }
+}
+
+function accountOf({ channel, accountId }: AcceptedMessage, { accounts }: AttachmentSources) {
+  const contribution = accounts.channel(channel);
+  return contribution && accounts.account(contribution, accountId);
+}
+
+async function fetchFile(message: AcceptedMessage, media: InboundMedia, sources: AttachmentSources) {
+  const { accounts, signal, fetch } = sources;
+  const listed = accountOf(message, sources);
+  if (!listed?.contribution.value.media) throw new Error(`channel ${message.channel} does not provide files now`);
+  const { id: accountId, settings, maxMediaBytes = MAX_MEDIA_BYTES } = listed.account;
+  if ((media.size ?? 0) > maxMediaBytes)
+    invalidRequest(`it has ${megabytes(media.size ?? 0)}, at most ${megabytes(maxMediaBytes)} are accepted`);
+  const source = await accounts.call(listed.contribution, async (channel) =>
+    channel.media?.({ accountId, settings, ref: media.ref, signal }),
+  );
+  if (!source) throw new Error("the channel did not name an address");
+  const { bytes, mimeType } = await download(source, maxMediaBytes, signal, fetch);
+  const type = media.mimeType?.split(";", 1)[0]?.trim().toLowerCase() || mimeType || "application/octet-stream";
+  return {
+    kind: media.kind,
+    name: externalLine(media.name ?? media.kind, MAX_NAME_CHARS) || media.kind,
+    mimeType: type,
+    bytes,
+    ...(media.isVoice === true ? { isVoice: true } : {}),
+  };
+}
+
+/** What models read of a file. Never rejects, except for the signal. */
+async function readFile(
+  file: OutboundMedia,
+  { job }: AcceptedMessage,
+  label: string,
+  { documents, transcription, signal }: AttachmentSources,
+): Promise<{ readonly images?: readonly ImageBlock[]; readonly note: string }> {
+  const head = `${label}, ${megabytes(file.bytes.byteLength)}`;
+  const reader = documents.get();
+  try {
+    if (file.kind === "image") {
+      if (file.bytes.byteLength > MAX_ATTACHMENT_BYTES)
+        return { note: `[${head}: not shown: models accept at most ${megabytes(MAX_ATTACHMENT_BYTES)}]` };
+      if (!reader) return { note: `[${head}: not shown: the plugin media does not run]` };
+      return { images: [await reader.image(file.bytes)], note: `[${head}]` };
+    }
+    if (file.kind === "audio") {
+      const speech = transcription.get();
+      if (!speech) return { note: `[${head}: no plugin provides the transcription of speech]` };
+      const { text } = await speech.transcribe({ bytes: file.bytes, mimeType: file.mimeType }, signal);
+      const isOwnVoice = file.isVoice === true && job.principal.scopes.includes("operator.write");
+      return { note: isOwnVoice ? `[${head}] ${text}` : `[${head}]\n${wrapped(text, label)}` };
+    }
+    if (file.kind === "video" || !reader) return { note: `[${head}: its content cannot be read]` };
+    const { text, images, isCut } = await reader.read({ bytes: file.bytes, mimeType: file.mimeType }, LIMITS, signal);
+    return { images, note: `[${head}${isCut ? ", cut" : ""}]\n${wrapped(text, label)}` };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { note: `[${head}: its content cannot be read: ${messageOf(error)}]` };
+  }
+}
+
+function wrapped(text: string, label: string): string {
+  return wrapExternalContent(text, { source: "external", from: label });
+}

@@ -1,0 +1,81 @@
+/** Downloads a file of a message, with limits on size, time and redirects. */
+import { invalidRequest, messageOf, unavailable } from "@svc/sdk";
+import type { MediaSource } from "@svc/sdk/channels";
+
+/** Choice: milliseconds for one file. */
+export const DOWNLOAD_MS = 60_000;
+const MAX_REDIRECTS = 5;
+const SERVER_ERRORS = 500;
+
+/** A downloaded file. */
+export interface Downloaded {
+  readonly bytes: Uint8Array;
+  /** Declared by the server; lower case, without parameters. */
+  readonly mimeType: string | undefined;
+}
+
+/**
+ * Errors do not contain the URL, because it may contain a token.
+ * @throws GatewayError `INVALID_REQUEST`: too large, gone or not permitted; `UNAVAILABLE`: a retry may succeed
+ */
+export async function download(
+  { url, headers = {} }: MediaSource,
+  maxBytes: number,
+  signal: AbortSignal,
+  fetch: typeof globalThis.fetch = globalThis.fetch,
+): Promise<Downloaded> {
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_MS)]);
+  let target = new URL(url);
+  const { origin } = target;
+  for (let redirects = 0; ; redirects++) {
+    if (!/^https?:$/.test(target.protocol)) invalidRequest("the network named an address that is not http or https");
+    const own = target.origin === origin ? { headers } : {};
+    const answer = await fetch(target, { ...own, redirect: "manual", signal: inTime }).catch((error: unknown) =>
+      unavailable(`the file could not be downloaded: ${causeOf(error)}`),
+    );
+    const location = answer.headers.get("location");
+    if (answer.status >= 300 && answer.status < 400 && location !== null && redirects < MAX_REDIRECTS) {
+      await answer.body?.cancel();
+      target = new URL(location, target);
+      continue;
+    }
+    if (answer.ok) return { bytes: await bytesOf(answer, maxBytes), mimeType: typeOf(answer) };
+    await answer.body?.cancel();
+    const why = `the network answered ${answer.status} to the download`;
+    return answer.status >= SERVER_ERRORS || answer.status === 429 ? unavailable(why) : invalidRequest(why);
+  }
+}
+
+async function bytesOf(answer: Response, maxBytes: number): Promise<Uint8Array> {
+  const tooLarge = () => invalidRequest(`it is larger than ${megabytes(maxBytes)}`);
+  if (Number(answer.headers.get("content-length") ?? 0) > maxBytes) {
+    await answer.body?.cancel();
+    return tooLarge();
+  }
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const part of answer.body ?? []) {
+      size += part.byteLength;
+      if (size > maxBytes) break;
+      parts.push(part);
+    }
+  } catch (error) {
+    return unavailable(`the download was interrupted: ${causeOf(error)}`);
+  }
+  return size > maxBytes ? tooLarge() : Buffer.concat(parts);
+}
+
+function typeOf(answer: Response): string | undefined {
+  return answer.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() || undefined;
+}
+
+function causeOf(error: unknown): string {
+  const { cause } = Object(error) as { cause?: unknown };
+  return messageOf(cause ?? error).replace(/https?:\/\/\S+/g, "the address");
+}
+
+/** For people, e.g. `2.5 MB`. */
+export function megabytes(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.max(1, Math.round(bytes / 1_000))} kB` : `${Number((bytes / 1_000_000).toFixed(1))} MB`;
+}

@@ -1,0 +1,21 @@
+/** The principal of a person who writes through a channel. Pure. */
+import type { Principal } from "@svc/sdk";
+
+/** Names the person within the gateway. */
+export function principalId(channel: string, accountId: string, senderId: string): string {
+  return `channel:${channel}:${accountId}:${senderId}`;
+}
+
+/**
+ * The principal of a run: never an owner, and never one that can approve. Choice: people who are not listed by id get read access
+ * only. The id keeps messages of different people from sharing a run.
+ */
+export function principalOf(channel: string, accountId: string, senderId: string, user: boolean): Principal {
+  return {
+    id: principalId(channel, accountId, senderId),
+    role: "operator",
+    scopes: user ? ["operator.read", "operator.write"] : ["operator.read"],
+    provenance: "plugin",
+    epoch: 0,
+  };
+}
