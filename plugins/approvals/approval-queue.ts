@@ -17,9 +17,10 @@ export interface ApprovalQueueParts {
   readonly store: ApprovalStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Notifies the connected approvers. @returns false: none is connected */
-  announce(record: ApprovalRecord): boolean;
+  /** Notifies the approvers. @returns false: there is none to notify. Never rejects */
+  announce(record: ApprovalRecord): boolean | Promise<boolean>;
   announceDecision(record: ApprovalRecord, decision: Decision): void;
+  announceExpiry(record: ApprovalRecord): void;
   newId(): string;
 }
 
@@ -85,9 +86,12 @@ export class ApprovalQueue {
     const { clock, announce } = this.#parts;
     const pending = this.#pending.get(record.id);
     if (!pending) throw stopped();
-    if (!announce(record)) void this.close(record.id, "nobody to ask");
+    const asked = announce(record);
+    if (asked === false) void this.close(record.id, "nobody to ask");
     else
       pending.cancelTimer = clock.setTimeout(() => void this.close(record.id, "time"), record.expiresAt - clock.now());
+    if (asked instanceof Promise)
+      void asked.then((wasAsked) => (wasAsked ? undefined : this.close(record.id, "nobody to ask")));
     return { record, settled: pending.settled };
   }
 
@@ -164,11 +168,12 @@ export class ApprovalQueue {
 
   /** Expires a question unless it is decided. A failed write is retried; the requester is notified only after the write. */
   async close(id: string, reason: ExpiryReason): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { store, clock, log, announceExpiry } = this.#parts;
     const pending = this.#pending.get(id);
     try {
       await store.expire(id, reason, clock.now());
       const record = await store.get(id);
+      if (record?.status === "expired" && pending) announceExpiry(record);
       if (record) this.#settle(record);
     } catch (error) {
       if (!pending || this.#pending.get(id) !== pending) return;

@@ -1,19 +1,43 @@
 /** Configuration section `approvals`. Spec: http/config-keys.md `approvals`; `approvers` is a choice. */
 import { type Static, Strict, Type } from "@svc/sdk";
 
-/** Choice: `true` is refused when it is written, since an operator who relies on it would notice the missing feature too late. */
+const texts = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description, reload: "hot" }));
+
+/** Requests in chats. Choice: `approvers`; nobody in a chat decides who is not listed there. */
 const Forwarding = Strict(
   {
     enabled: Type.Optional(
-      Type.Literal(false, {
-        description:
-          "Only false: no channel delivers questions yet; svc approvals list and the panel show pending ones.",
+      Type.Boolean({ description: "show requests in chats; default false", reload: "hot" }),
+    ),
+    mode: Type.Optional(
+      Type.Enum(["session", "targets", "both"], {
+        description: "where: in the chat of the session that asks, in `targets`, or both; default session",
         reload: "hot",
       }),
     ),
+    agentFilter: texts("ids of agents whose requests are shown; default: all"),
+    sessionFilter: texts("parts of session keys whose requests are shown; default: all"),
+    targets: Type.Optional(
+      Type.Array(
+        Strict({
+          channel: Type.String({ minLength: 1, description: "channel id" }),
+          to: Type.String({ minLength: 1, description: "recipient in the notation of the channel" }),
+          accountId: Type.Optional(Type.String({ description: "account of the channel" })),
+          threadId: Type.Optional(
+            Type.Union([Type.String(), Type.Number()], { description: "thread to write in" }),
+          ),
+        }),
+        { description: "chats that get requests", reload: "hot" },
+      ),
+    ),
+    approvers: texts(
+      "people who may decide in chats: `<channel>:<sender id>`, e.g. `telegram:100200300`; default: nobody",
+    ),
   },
-  { description: "Questions in chats; cannot be enabled yet, since no channel delivers them." },
+  { description: "Requests in chats, with buttons, or `/approve <id> allow-once|allow-always|deny`." },
 );
+export type Forwarding = Static<typeof Forwarding>;
 
 export const ApprovalsConfig = Type.Object(
   {
@@ -26,6 +50,7 @@ export const ApprovalsConfig = Type.Object(
       }),
     ),
     exec: Type.Optional(Forwarding),
+    plugin: Type.Optional(Forwarding),
   },
   { title: "Approvals", order: 90 },
 );

@@ -3,6 +3,8 @@ import { randomUUID } from "node:crypto";
 import { openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
 import {
+  ApprovalDecisions,
+  ApprovalForwarder,
   execApproval,
   execApprovalRequested,
   execApprovalResolved,
@@ -16,6 +18,7 @@ import { APPROVAL_RETENTION, GRANT_RETENTION } from "./approval-rows.ts";
 import { ApprovalStore } from "./approval-store.ts";
 import { createApprover } from "./approver-service.ts";
 import { approversAmong } from "./approvers.ts";
+import { createChatDecisions, createChatForwarding } from "./chats.ts";
 import { createClaims } from "./claims.ts";
 import { ApprovalsConfig } from "./config.ts";
 import { ApprovalQueue } from "./approval-queue.ts";
@@ -27,11 +30,11 @@ export default definePlugin({
   api: "^1.0.0",
   config: ApprovalsConfig,
   requires: { storage: Storage, host: GatewayInfo, nodes: live(Nodes) },
-  provides: [Approver, ExecApprovals],
+  provides: [Approver, ExecApprovals, ApprovalDecisions],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
-    let { approvers } = gateway.config;
+    let { approvers, ...forwarding } = gateway.config;
     const store = new ApprovalStore(services.storage);
     const requested = gateway.event(execApprovalRequested);
     const resolved = gateway.event(execApprovalResolved);
@@ -45,17 +48,22 @@ export default definePlugin({
       clock,
       log,
       newId: randomUUID,
-      announce({ id, view, createdAt, expiresAt }) {
+      announce(record) {
+        const { id, view, createdAt, expiresAt } = record;
         const connections = present();
-        if (connections.length === 0) return false;
-        requested({ id, request: view, createdAtMs: createdAt, expiresAtMs: expiresAt }, audience(connections));
-        return true;
+        if (connections.length > 0)
+          requested({ id, request: view, createdAtMs: createdAt, expiresAtMs: expiresAt }, audience(connections));
+        const shown = chats.ask(record);
+        return connections.length > 0 || (shown ?? false);
       },
       announceDecision({ id, view, resolvedAt, grant }, { decision, by }) {
         const payload = { id, decision, resolvedBy: by, ts: resolvedAt ?? clock.now(), request: view };
         resolved({ ...payload, ...(grant && { grant }) }, audience(present()));
+        chats.settled({ id, request: view, decision, by });
       },
+      announceExpiry: ({ id, view }) => chats.settled({ id, request: view, decision: null }),
     });
+    const chats = createChatForwarding({ view: gateway.own(ApprovalForwarder), config: () => forwarding, log });
 
     gateway.serve(
       execApproval,
@@ -72,8 +80,9 @@ export default definePlugin({
     gateway.provide(Approver, createApprover(queue));
     gateway.provide(ExecApprovals, createClaims(store, clock));
 
+    gateway.provide(ApprovalDecisions, createChatDecisions({ queue, store, clock, config: () => forwarding }));
     gateway.configChanged((config) => {
-      approvers = config.approvers;
+      ({ approvers, ...forwarding } = config);
     });
     gateway.extend(Retention, "approvals", APPROVAL_RETENTION);
     gateway.extend(Retention, "approval-grants", GRANT_RETENTION);

@@ -1,15 +1,21 @@
 /** Channels: connects agents to chat networks. Owns the extension point, runs the accounts, receives messages and sends texts. */
 import { definePlugin, isGatewayError, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
-import { Channel, channels, Delivery, outbound } from "@svc/sdk/channels";
+import { ApprovalDecisions, ApprovalForwarder } from "@svc/sdk/approvals";
+import { Channel, channelLogin, channelPairing, channels, Delivery, outbound, webLogin } from "@svc/sdk/channels";
+import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Documents, Transcription } from "@svc/sdk/media";
 import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { GroupToolPolicy, Tool } from "@svc/sdk/tools";
-import { createGroupTools } from "./access/group-tools.ts";
+import { OutboundFetch } from "@svc/sdk/web";
+import { createGroupTools } from "./accounts/group-tools.ts";
 import { Pairing } from "./access/pairing.ts";
+import { pairingMethods } from "./pairing-methods.ts";
+import { createLogins } from "./accounts/login.ts";
+import { createApprovalChats } from "./approvals.ts";
 import type { AccountRun } from "./accounts/account.ts";
 import { Answering } from "./inbound/answering.ts";
 import { strangersInMain } from "./config-warnings.ts";
@@ -66,12 +72,15 @@ export default definePlugin({
   requires: {
     storage: Storage,
     host: GatewayInfo,
+    config: ConfigStore,
     sessions: live(Sessions),
     runs: live(AgentRuns),
     agents: live(AgentDirectory),
     documents: live(Documents),
     transcription: live(Transcription),
     systemEvents: live(SystemEvents),
+    fetching: live(OutboundFetch),
+    decisions: live(ApprovalDecisions),
   },
   configWarnings: strangersInMain,
   provides: [Delivery, GroupToolPolicy],
@@ -79,7 +88,7 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log, services, signal } = gateway;
-    const { sessions, runs, agents, host, documents, transcription, systemEvents } = services;
+    const { sessions, runs, agents, host, config, documents, transcription, systemEvents, fetching, decisions } = services;
     const storage = new OpenStorage(services.storage);
     const inbound = new InboundStore(storage);
     const texts = new OutboxStore(storage);
@@ -139,13 +148,15 @@ export default definePlugin({
       signal,
     });
     const refusals = new Refusals({ clock, log });
+    const approvalChats = createApprovalChats({ accounts, outbox, sessions, decisions });
+    gateway.extend(ApprovalForwarder, "channels", approvalChats.forwarder);
     const context = new ContextStore(storage);
     const receiving = new Receiving({
       store: inbound,
       context,
       pairing,
       events: createNetworkEvents({ context, events: systemEvents, clock, log }),
-      pressed: async () => false,
+      pressed: (...press) => approvalChats.pressed(...press),
       refusals,
       say: (text) => outbox.add(text),
       sessions,
@@ -156,7 +167,7 @@ export default definePlugin({
     });
 
     let { heartbeat } = gateway.config;
-    gateway.configChanged((config) => void ({ heartbeat } = config));
+    gateway.configChanged((changed) => void ({ heartbeat } = changed));
     gateway.provide(Delivery, createDelivery({ accounts, outbox, sessions, heartbeats: () => heartbeat }));
     gateway.provide(GroupToolPolicy, createGroupTools(accounts));
     gateway.serve(channels, {
@@ -174,13 +185,21 @@ export default definePlugin({
             ...(failed ? { lastFailedOutbound: failed.reason } : {}),
           };
         };
-        return statusOf(params, { accounts, clock, counts, sessions });
+        const pending = storage.isOpen ? await pairing.pending() : [];
+        return statusOf(params, { accounts, clock, counts, sessions, pending });
       },
       logout: createLogout(accounts, signal),
     });
-    const sending = { accounts, outbox, sessions, agents, clock };
+    const logins = createLogins({ accounts, config, clock, signal });
+    gateway.serve(channelLogin, logins.byMethods);
+    gateway.serve(webLogin, logins.byWeb);
+    gateway.serve(
+      channelPairing,
+      pairingMethods({ pairing, accounts, say: (text) => outbox.add(text), revoked: () => answering.recheck() }),
+    );
+    const sending = { accounts, outbox, sessions, agents, media, fetching, clock };
     gateway.serve(outbound, createSending(sending));
-    gateway.extend(Tool, "message", messageTool({ ...sending, runs }));
+    gateway.extend(Tool, "message", messageTool({ ...sending, runs, stateDir: () => host.stateDir, signal }));
 
     let isOpen = false;
     let isAway = false;

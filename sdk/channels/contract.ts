@@ -28,6 +28,15 @@ export const ChannelAccountSnapshot = Type.Object({
   lastStopAt: Time,
   lastInboundAt: Time,
   lastOutboundAt: Time,
+  lastProofAt: Type.Optional(
+    Type.Union([
+      Type.Integer({ description: "epoch ms of the last proof that messages pass: a heartbeat, message or probe" }),
+      Type.Null(),
+    ]),
+  ),
+  dmPolicy: text,
+  allowFrom: Type.Optional(Type.Array(Type.String())),
+  pendingPairings: Type.Optional(Type.Integer({ description: "people with a pairing code that waits for approval" })),
   lastError: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   lastProbeAt: Time,
   probe: Type.Optional(Type.Unknown()),
@@ -84,6 +93,115 @@ export const channels = defineContract("channels", {
     scope: "operator.admin",
     params: Strict({ channel: NonEmpty, accountId: text }),
     result: Type.Object({ channel: NonEmpty, accountId: NonEmpty, cleared: Type.Boolean(), loggedOut: flag }),
+  },
+});
+
+const person = {
+  channel: NonEmpty,
+  accountId: NonEmpty,
+  senderId: NonEmpty,
+  senderName: text,
+};
+const Pending = Type.Object({
+  ...person,
+  code: NonEmpty,
+  expiresAtMs: Type.Integer({ description: "epoch ms" }),
+});
+const Approved = Type.Object({ ...person, approvedAtMs: Type.Integer({ description: "epoch ms" }) });
+
+/** Access of unknown people by a code that the owner approves. */
+export const channelPairing = defineContract("channels.pairing", {
+  list: {
+    summary: "List people who wait for access to a channel, and people who have it",
+    scope: "operator.pairing",
+    params: Strict({ channel: text }),
+    result: Type.Object({ pending: Type.Array(Pending), approved: Type.Array(Approved) }),
+  },
+  approve: {
+    summary: "Give the person with this pairing code access to the agent",
+    scope: "operator.pairing",
+    params: Strict({
+      channel: NonEmpty,
+      accountId: text,
+      code: NonEmpty,
+      notify: Type.Optional(Type.Boolean({ description: "send the person a message; default true" })),
+    }),
+    result: Type.Object({ approved: Approved }),
+  },
+  remove: {
+    summary: "Take back the access of a person, or refuse a waiting one",
+    scope: "operator.pairing",
+    params: Strict({ channel: NonEmpty, accountId: text, senderId: NonEmpty }),
+    result: Type.Object({ removed: Type.Boolean() }),
+  },
+});
+
+/** One step of a login, for the person who logs in. */
+export const LoginStepView = Type.Object({
+  kind: Type.Enum(["form", "show", "done"]),
+  message: Type.String(),
+  fields: Type.Optional(
+    Type.Array(
+      Type.Object({ key: NonEmpty, label: Type.String(), help: text, secret: flag, optional: flag }),
+      { description: "values to enter; only for `form`" },
+    ),
+  ),
+  url: text,
+  qr: Type.Optional(Type.String({ description: "content of a QR code" })),
+});
+export type LoginStepView = Static<typeof LoginStepView>;
+
+const loginAnswer = Type.Object({
+  loginId: NonEmpty,
+  channel: NonEmpty,
+  accountId: NonEmpty,
+  step: LoginStepView,
+  path: Type.Optional(Type.String({ description: "key of the configuration that was written; only after `done`" })),
+});
+
+/** Login of an account in steps. */
+export const channelLogin = defineContract("channels.login", {
+  start: {
+    summary: "Begin the login of an account of a channel",
+    scope: "operator.admin",
+    params: Strict({ channel: NonEmpty, accountId: text }),
+    result: loginAnswer,
+  },
+  next: {
+    summary: "Answer a step of a login; the last one writes the configuration of the account",
+    scope: "operator.admin",
+    params: Strict({
+      loginId: NonEmpty,
+      answers: Type.Optional(
+        Type.Record(Type.String(), Type.String(), {
+          description: "values by key; `${NAME}` stands for an environment variable of the gateway",
+        }),
+      ),
+    }),
+    result: loginAnswer,
+  },
+});
+
+/** Login with a QR code, for clients that know only these methods. Spec: protocol/methods-channels.md §3. */
+export const webLogin = defineContract("web.login", {
+  start: {
+    summary: "Begin the login of the channel that logs in with a QR code",
+    scope: "operator.admin",
+    advertised: false,
+    params: Strict({
+      force: flag,
+      timeoutMs: Type.Optional(Type.Integer({ minimum: 0 })),
+      verbose: flag,
+      accountId: text,
+    }),
+    result: Type.Object({ qrDataUrl: text, message: Type.String() }),
+  },
+  wait: {
+    summary: "Wait until the QR code was scanned",
+    scope: "operator.admin",
+    advertised: false,
+    params: Strict({ timeoutMs: Type.Optional(Type.Integer({ minimum: 0 })), accountId: text }),
+    result: Type.Object({ connected: Type.Boolean(), message: Type.String() }),
   },
 });
 

@@ -19,6 +19,8 @@ export interface ToolAddress {
   /** Recipient in the channel's own notation. */
   readonly to?: string;
   readonly threadId?: string;
+  /** The network's id of the message that the run answers. */
+  readonly messageId?: string;
 }
 
 /** A tool call in progress. */

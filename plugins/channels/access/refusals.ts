@@ -1,8 +1,7 @@
 /** Records refused senders, reason and count for the operator: a log line, and the output of `channels.status`. In memory only. */
 import type { Clock, Logger } from "@svc/sdk";
-import type { ChannelAccount, ChannelAccountSnapshot } from "@svc/sdk/channels";
+import type { ChannelAccount, ChannelAccountSnapshot, InboundMessage } from "@svc/sdk/channels";
 import { commandText } from "@svc/sdk/cli";
-import type { Inbound } from "../inbound/inbound-message.ts";
 
 /** Choice: milliseconds between two log lines, or two replies, for the same sender. */
 export const QUIET_MS = 3_600_000;
@@ -30,7 +29,7 @@ export class Refusals {
   refused(
     channel: string,
     account: ChannelAccount,
-    { chat, sender }: Pick<Inbound, "chat" | "sender">,
+    { chat, sender }: Pick<InboundMessage, "chat" | "sender">,
     code?: string,
   ): void {
     const [who, list] = chat.type === "direct" ? [sender.id, "allowFrom"] : [chat.id, "groups"];

@@ -3,6 +3,7 @@ import { withDeadline } from "@svc/kit/time";
 import { type Clock, type Live, type ParamsOf, type ResultOf, unavailable, untilAborted } from "@svc/sdk";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
+import type { PendingPairing } from "../access/pairing.ts";
 import type { AccountState } from "./account.ts";
 import { hideIn, secretsOf, toldError } from "./hidden.ts";
 import { defaultAccountOf, isRun, type Listed, type ChannelAccounts } from "./channel-accounts.ts";
@@ -19,6 +20,8 @@ export interface StatusSources {
   /** By account: numbers of waiting and failed texts. */
   readonly counts: (channel: string, accountId: string) => Partial<ChannelAccountSnapshot>;
   readonly sessions: Live<Sessions>;
+  /** People whose pairing code waits for approval. */
+  readonly pending: readonly Pick<PendingPairing, "channel" | "accountId">[];
 }
 
 /** @throws GatewayError `UNAVAILABLE` a probe failed */
@@ -55,12 +58,16 @@ async function snapshot(
   sources: StatusSources,
 ): Promise<ChannelAccountSnapshot> {
   const { account, contribution, run } = listed;
-  const { id, name, enabled = true, configured = true } = account;
+  const { id, name, enabled = true, configured = true, dmPolicy = "pairing", allowFrom = [] } = account;
+  const pendingPairings = sources.pending.filter((one) => one.channel === contribution.id && one.accountId === id).length;
   return {
     accountId: id,
     ...(name === undefined ? {} : { name }),
     enabled,
     configured,
+    dmPolicy,
+    allowFrom: [...allowFrom],
+    pendingPairings,
     ...stateFields(run?.state),
     ...sources.counts(contribution.id, id),
     ...(sharesMain(listed, sources.sessions.get()) ? { warnings: [STRANGERS_IN_MAIN] } : {}),
@@ -102,6 +109,7 @@ function stateFields(state: AccountState | undefined): Partial<ChannelAccountSna
     lastInboundAt: state?.lastInboundAt ?? null,
     lastOutboundAt: state?.lastOutboundAt ?? null,
     lastError: state?.lastError ?? null,
+    lastProofAt: latest(state?.lastProofAt, state?.lastInboundAt, state?.lastOutboundAt),
   };
 }
 
@@ -116,10 +124,17 @@ async function probed({ account, contribution }: Listed, timeoutMs: number, { ac
       const answer = accounts.call(contribution, async (channel) => channel.probe?.({ accountId, settings, signal }));
       return untilAborted(answer, signal);
     });
-    return { probe: hideIn(probe, secrets), lastProbeAt: clock.now() };
+    const now = clock.now();
+    return { probe: hideIn(probe, secrets), lastProbeAt: now, lastProofAt: now };
   } catch (error) {
     return unavailable(
       `the probe of channel ${contribution.id}, account "${accountId}", failed: ${toldError(error, secrets)}`,
     );
   }
+}
+
+/** The latest of several times; `null` without any. */
+function latest(...times: readonly (number | undefined)[]): number | null {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? null : Math.max(...known);
 }

@@ -316,8 +316,9 @@ function lastRoute({ channel, accountId, job }: AcceptedMessage): Partial<Sessio
 }
 
 /** Address for the tools of the run. */
-function addressOf({ channel, accountId, job: { replyTo, threadId } }: AcceptedMessage): ToolAddress {
-  return { channel, accountId, to: replyTo, ...(threadId === undefined ? {} : { threadId }) };
+function addressOf({ channel, accountId, job: { replyTo, threadId, messageId } }: AcceptedMessage): ToolAddress {
+  const thread = threadId === undefined ? {} : { threadId };
+  return { channel, accountId, to: replyTo, ...thread, ...(messageId === undefined ? {} : { messageId }) };
 }
 
 function answerTo(

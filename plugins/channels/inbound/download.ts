@@ -1,4 +1,5 @@
 /** Downloads a file of a message, with limits on size, time and redirects. */
+import { AnySignal } from "@svc/kit/time";
 import { invalidRequest, messageOf, unavailable } from "@svc/sdk";
 import type { MediaSource } from "@svc/sdk/channels";
 
@@ -19,18 +20,33 @@ export interface Downloaded {
  * @throws GatewayError `INVALID_REQUEST`: too large, gone or not permitted; `UNAVAILABLE`: a retry may succeed
  */
 export async function download(
-  { url, headers = {} }: MediaSource,
+  source: MediaSource,
   maxBytes: number,
   signal: AbortSignal,
   fetch: typeof globalThis.fetch = globalThis.fetch,
 ): Promise<Downloaded> {
-  const inTime = AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_MS)]);
+  const inTime = new AnySignal(signal);
+  const timer = setTimeout(() => inTime.abort(), DOWNLOAD_MS);
+  try {
+    return await followed(source, maxBytes, inTime.signal, fetch);
+  } finally {
+    clearTimeout(timer);
+    inTime.release();
+  }
+}
+
+async function followed(
+  { url, headers = {} }: MediaSource,
+  maxBytes: number,
+  signal: AbortSignal,
+  fetch: typeof globalThis.fetch,
+): Promise<Downloaded> {
   let target = new URL(url);
   const { origin } = target;
   for (let redirects = 0; ; redirects++) {
     if (!/^https?:$/.test(target.protocol)) invalidRequest("the network named an address that is not http or https");
     const own = target.origin === origin ? { headers } : {};
-    const answer = await fetch(target, { ...own, redirect: "manual", signal: inTime }).catch((error: unknown) =>
+    const answer = await fetch(target, { ...own, redirect: "manual", signal }).catch((error: unknown) =>
       unavailable(`the file could not be downloaded: ${causeOf(error)}`),
     );
     const location = answer.headers.get("location");

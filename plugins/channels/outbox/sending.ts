@@ -11,11 +11,15 @@ import {
   unavailable,
 } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
-import type { Channel, outbound } from "@svc/sdk/channels";
+import type { Channel, MessagePoll, outbound, OutboundMedia } from "@svc/sdk/channels";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
+import type { OutboundFetch } from "@svc/sdk/web";
+import type { MediaStore } from "../media-store.ts";
 import { addressOf, chatTypeOf } from "./addressing.ts";
 import type { Ended, Outbox } from "./outbox.ts";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
+import { loadFiles, storeFiles } from "./outgoing-files.ts";
+import type { Extras } from "./outbox-store.ts";
 import { SEND_MS } from "./piece.ts";
 import { MAX_PIECES } from "./split.ts";
 
@@ -36,6 +40,8 @@ export interface SendingSources {
   readonly outbox: Pick<Outbox, "add" | "ended">;
   readonly sessions: Live<Sessions>;
   readonly agents: Live<AgentDirectory>;
+  readonly media: Pick<MediaStore, "add">;
+  readonly fetching: Live<OutboundFetch>;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -52,6 +58,8 @@ interface Letter {
   readonly destination: CheckedDestination;
   readonly threadId: string | undefined;
   readonly text: string;
+  readonly files?: readonly OutboundMedia[];
+  readonly extras?: Omit<Extras, "media">;
   /** Session that records the text. */
   readonly mirrorKey: string | undefined;
   /** Origin of the text; absent: the owner. */
@@ -62,14 +70,16 @@ interface Letter {
 
 /** Stores the text, then makes one attempt. @returns the outcome stored under this id. @throws GatewayError `UNAVAILABLE` with the reason */
 export async function sendOnce(
-  { id, destination, threadId, text, mirrorKey, origin, forgottenBefore }: Letter,
-  { outbox }: Pick<SendingSources, "outbox">,
+  { id, destination, threadId, text, files = [], extras, mirrorKey, origin, forgottenBefore }: Letter,
+  { outbox, media: store, clock }: Pick<SendingSources, "outbox" | "media" | "clock">,
 ): Promise<Ended> {
   const { contribution, accountId, to } = destination;
+  const media = await storeFiles(id, files, { store, clock });
+  const more = { ...extras, ...(media.length === 0 ? {} : { media }) };
   const thread = threadId === undefined ? {} : { threadId };
   const mirror = mirrorKey === undefined ? {} : { mirrorKey, ...(origin && { mirrorOrigin: origin }) };
   const { maxTextChars: maxChars } = contribution.value.capabilities;
-  const message = { id, channel: contribution.id, accountId, to, text, maxChars, once: true, ...thread, ...mirror };
+  const message = { id, channel: contribution.id, accountId, to, text, maxChars, once: true, extras: more, ...thread, ...mirror };
   await outbox.add(message, forgottenBefore);
   const ended = await outbox.ended(id, SEND_MS * (MAX_PIECES + 1));
   return ended?.status === "sent" ? ended : unavailable(ended?.reason ?? "the network has not responded in time");
@@ -80,8 +90,11 @@ export function createSending(sources: SendingSources): Handlers<typeof outbound
   return {
     async send({ params, principal }) {
       const { idempotencyKey: runId, threadId } = params;
-      const text = textOf(params);
+      const { mediaUrl, mediaUrls = [] } = params;
+      const urls = [mediaUrl ?? "", ...mediaUrls].map((url) => url.trim()).filter((url) => url !== "");
+      const text = textOf(params, urls.length);
       const destination = await resolve(params, accounts);
+      const files = await loadFiles([...new Set(urls)], sceneOf(destination, sources));
       const mirrorKey = await mirrorKeyOf(params, destination, sources);
       // On disk, so that a repeated call gets the same result after a restart as well.
       const forgottenBefore = clock.now() - KEPT_MS;
@@ -90,6 +103,7 @@ export function createSending(sources: SendingSources): Handlers<typeof outbound
         destination,
         threadId,
         text,
+        files,
         mirrorKey,
         origin: originOf(principal),
         forgottenBefore,
@@ -98,25 +112,62 @@ export function createSending(sources: SendingSources): Handlers<typeof outbound
       return { runId, messageId, channel, chatId };
     },
 
-    async poll({ params }) {
-      const { contribution } = await resolve(params, accounts);
-      return invalidRequest(
-        `channel ${contribution.id} does not support polls; send the question as a text: svc channels send`,
-      );
+    async poll({ params, principal }) {
+      const { idempotencyKey: runId, threadId } = params;
+      const destination = await resolve(params, accounts);
+      const poll = pollOf(params, destination.contribution);
+      const mirrorKey = await mirrorKeyOf(threadId === undefined ? {} : { threadId }, destination, sources);
+      const forgottenBefore = clock.now() - KEPT_MS;
+      const extras = { poll, ...(params.silent === true ? { silent: true } : {}) };
+      const letter = { id: `poll:${runId}`, destination, threadId, text: "", extras, mirrorKey, forgottenBefore };
+      const sent = await sendOnce({ ...letter, origin: originOf(principal) }, sources);
+      const { messageId = runId, channel, to: chatId, pollId } = sent;
+      return { runId, messageId, channel, chatId, ...(pollId === undefined ? {} : { pollId }) };
     },
   };
 }
 
-/** @throws GatewayError `INVALID_REQUEST` */
-export function textOf({
-  message = "",
-  mediaUrl,
-  mediaUrls = [],
-  gifPlayback,
-}: Pick<SendParams, "message" | "mediaUrl" | "mediaUrls" | "gifPlayback">): string {
-  const hasMedia = (mediaUrl ?? "").trim() !== "" || mediaUrls.length > 0 || gifPlayback === true;
-  if (hasMedia) invalidRequest("no channel supports media; put the URL into the message");
-  if (message.trim() === "") invalidRequest("message is empty; set it to the text to send");
+/** What loading files for a destination needs. */
+export function sceneOf({ contribution }: CheckedDestination, { fetching }: Pick<SendingSources, "fetching">) {
+  const { label, capabilities } = contribution.value;
+  return { label, capabilities, outbound: fetching.get() };
+}
+
+/**
+ * The poll within the limits of the channel. Spec: §2.
+ * @throws GatewayError `INVALID_REQUEST`: the channel has no such polls; `UNAVAILABLE`: the fields contradict each other
+ */
+export function pollOf(
+  params: Omit<ParamsOf<typeof outbound.poll>, "to" | "idempotencyKey">,
+  { id, value }: Contribution<Channel>,
+): MessagePoll {
+  const { question, options, maxSelections = 1, durationSeconds, durationHours, isAnonymous } = params;
+  const { polls } = value.capabilities;
+  if (!polls)
+    return invalidRequest(`channel ${id} does not support polls; send the question as a text: svc channels send`);
+  const { maxOptions, multiple = false, maxSeconds, anonymous = false } = polls;
+  if (options.length > maxOptions) invalidRequest(`polls on ${id} have at most ${maxOptions} options`);
+  if (maxSelections > 1 && !multiple) invalidRequest(`people select one option in a poll on ${id}`);
+  if (isAnonymous !== undefined && !anonymous) invalidRequest(`polls on ${id} have no isAnonymous; remove it`);
+  if (maxSelections > options.length) unavailable("maxSelections is larger than the number of options");
+  if (durationSeconds !== undefined && durationHours !== undefined)
+    unavailable("durationSeconds and durationHours exclude each other");
+  const seconds = durationSeconds ?? (durationHours === undefined ? undefined : durationHours * 3_600);
+  if (seconds !== undefined && maxSeconds === undefined) invalidRequest(`polls on ${id} have no duration; remove it`);
+  if (seconds !== undefined && seconds > (maxSeconds ?? 0))
+    invalidRequest(`polls on ${id} last at most ${maxSeconds ?? 0} seconds`);
+  return {
+    question,
+    options,
+    maxSelections,
+    ...(seconds === undefined ? {} : { seconds }),
+    ...(isAnonymous === undefined ? {} : { isAnonymous }),
+  };
+}
+
+/** @param files number of files sent with the text @throws GatewayError `INVALID_REQUEST` */
+export function textOf({ message = "" }: Pick<SendParams, "message">, files = 0): string {
+  if (message.trim() === "" && files === 0) invalidRequest("message is empty; set it to the text to send");
   if (message.length > MAX_CHARS) invalidRequest(`message has more than ${MAX_CHARS} characters; shorten it`);
   return message;
 }

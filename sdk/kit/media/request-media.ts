@@ -11,8 +11,8 @@ export type MediaSource =
 export interface MediaLimits {
   readonly allowUrl: boolean;
   readonly urlAllowlist?: readonly string[];
-  /** Lower case, without parameters. */
-  readonly allowedMimes: readonly string[];
+  /** Lower case, without parameters. Absent: any type. */
+  readonly allowedMimes?: readonly string[];
   readonly maxBytes: number;
   readonly maxRedirects: number;
   /** Milliseconds. */
@@ -72,7 +72,7 @@ function bareType(mimeType: string): string {
 }
 
 function requireMime(mimeType: string, { allowedMimes }: MediaLimits): void {
-  if (!allowedMimes.includes(mimeType)) invalidRequest(`content of type ${mimeType || "unknown"} is not taken here`);
+  if (allowedMimes?.includes(mimeType) === false) invalidRequest(`content of type ${mimeType || "unknown"} is not taken here`);
 }
 
 /** The size is estimated before decoding, so an oversized text costs nothing. */

@@ -73,7 +73,8 @@ export async function openDesk(
       store: over,
       clock,
       log: { debug: write, info: write, warn: write, error: write },
-      newId: () => `q${++ids}`,
+      announceExpiry: () => undefined,
+    newId: () => `q${++ids}`,
       announce(record) {
         if (!state.nobody) announced.push(record);
         return !state.nobody;

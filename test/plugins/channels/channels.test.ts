@@ -39,7 +39,7 @@ describe("a channel", { timeout: 120_000 }, () => {
   });
 
   it("takes nothing from strangers, and writes nothing down of them", async (t) => {
-    const bird = pigeon({ accounts: [{ allowFrom: ["ann"], groups: ["#team"] }] });
+    const bird = pigeon({ accounts: [{ dmPolicy: "allowlist", allowFrom: ["ann"], groups: ["#team"] }] });
     const { inside, client } = await startScene(t, [bird.plugin]);
     await until(() => bird.running.get("default"), "the account");
     const mallory = { sender: { id: "mallory", name: "ann" } };

@@ -108,7 +108,7 @@ describe("message", { timeout: 120_000 }, () => {
     const rows: [args: object, message: RegExp, address?: ToolAddress][] = [
       [{}, /^action required$/],
       [{ ...good, action: " " }, /^action required$/],
-      [{ ...good, action: "react" }, /^unknown action "react"; actions: send$/],
+      [{ ...good, action: "pin" }, /^unknown action "pin"; actions: send, react, edit, poll$/],
       [{ ...good, message: " " }, /^message required$/],
       [toBob, /^channel required: several are configured.*channels: crow, pigeon$/],
       [{ ...good, to: "" }, /^to required: no recipient is known on pigeon$/],

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import type { ResultOf } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
-import { findingsOf, statusLines } from "../../../plugins/channels/cli-text.ts";
+import { findingsOf, statusLines } from "../../../plugins/channels/cli/text.ts";
 import { MAX_SENDERS, QUIET_MS, Refusals } from "../../../plugins/channels/access/refusals.ts";
 
 const account = { id: "default", allowFrom: [], settings: {} };

@@ -11,27 +11,44 @@ export function statusLines({ channelOrder, channelLabels, channelAccounts }: St
   }
   const accounts = channelOrder.flatMap((id) => (channelAccounts[id] ?? []).map((account) => ({ id, account })));
   const bare = channelOrder.filter((id) => (channelAccounts[id] ?? []).length === 0);
-  const rows = accounts.map(({ id, account }) => [
+  const shown = accounts.filter(({ account }) => account.configured !== false);
+  const rows = (shown.length === 0 ? accounts : shown).map(({ id, account }) => [
     visible(id),
     visible(account.accountId),
     visible(stateOf(account)),
     seen(account.lastInboundAt),
     seen(account.lastOutboundAt),
+    seen(account.lastProofAt),
     String((account.waitingInbound ?? 0) + (account.waitingOutbound ?? 0)),
     String(account.failedOutbound ?? 0),
   ]);
   return [
     ...(rows.length === 0
       ? []
-      : table([["CHANNEL", "ACCOUNT", "STATE", "LAST IN", "LAST OUT", "WAITING", "FAILED"], ...rows])),
+      : table([["CHANNEL", "ACCOUNT", "STATE", "LAST IN", "LAST OUT", "PROOF", "WAITING", "FAILED"], ...rows])),
     ...accounts.flatMap(({ id, account }) => troubleOf(id, account)),
     ...accounts.flatMap(({ id, account: { accountId, probe } }) =>
       probe === undefined ? [] : [`${visible(id)} ${visible(accountId)} probe: ${visible(JSON.stringify(probe))}`],
     ),
     ...bare.map(
-      (id) => `${visible(channelLabels[id] ?? id)} has no account. Next: svc config set channels.${visible(id)} ...`,
+      (id) => `${visible(channelLabels[id] ?? id)} has no account. Next: svc channels add ${visible(id)}`,
     ),
   ];
+}
+
+/** For `svc channels list`: every loaded channel, configured or not. */
+export function listLines({ channelOrder, channelLabels, channelAccounts }: Status): string[] {
+  if (channelOrder.length === 0) return ["no channel is loaded. Next: svc plugins list"];
+  const rows = channelOrder.flatMap((id) =>
+    (channelAccounts[id] ?? []).map((account) => [
+      visible(id),
+      visible(channelLabels[id] ?? id),
+      visible(account.accountId),
+      visible(account.name ?? "-"),
+      visible(stateOf(account)),
+    ]),
+  );
+  return [...table([["CHANNEL", "LABEL", "ACCOUNT", "NAME", "STATE"], ...rows]), "Set one up: svc channels add <channel>"];
 }
 
 /** For `svc doctor`: accounts that are not connected, texts that failed, settings that let in unknown senders. */
@@ -55,7 +72,7 @@ export function findingsOf({ channelOrder, channelAccounts }: Status): DoctorFin
         next,
       });
       return [
-        ...(linked === false ? [finding("it needs a login", `svc config get channels.${id}`)] : []),
+        ...(linked === false ? [finding("it needs a login", `svc channels login ${id}`)] : []),
         ...(connected === false && typeof lastError === "string"
           ? [finding(`it is not connected: ${lastError}`, "svc channels status --probe")]
           : []),
@@ -84,7 +101,7 @@ function seen(at: number | null | undefined): string {
 
 function troubleOf(id: string, account: ChannelAccountSnapshot): string[] {
   const { accountId, lastError, nextAttemptAt, linked, failedOutbound = 0, lastFailedOutbound } = account;
-  const { refusedInbound = 0, lastRefusedInbound: refused, warnings = [] } = account;
+  const { refusedInbound = 0, lastRefusedInbound: refused, warnings = [], pendingPairings = 0 } = account;
   const who = `${visible(id)} ${visible(accountId)}`;
   return [
     ...(typeof lastError === "string" ? [`${who}: ${visible(lastError)}`] : []),
@@ -99,6 +116,9 @@ function troubleOf(id: string, account: ChannelAccountSnapshot): string[] {
         ]
       : []),
     ...warnings.map(({ message, next }) => `${who}: ${visible(message)}. Next: ${visible(next)}`),
-    ...(linked === false ? [`${who} needs a login. Next: svc config get channels.${visible(id)}`] : []),
+    ...(linked === false ? [`${who} needs a login. Next: svc channels login ${visible(id)}`] : []),
+    ...(pendingPairings > 0
+      ? [`${who}: ${pendingPairings} waiting for access. Next: svc channels pairing list ${visible(id)}`]
+      : []),
   ];
 }

@@ -1,7 +1,7 @@
 /** The service `GroupToolPolicy`: tool rules of groups, as their channels read them from the configuration. Spec: http/tools-invoke.md §7.3. */
 import type { GroupToolPolicy, GroupToolRules } from "@svc/sdk/tools";
-import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
-import { EVERYBODY } from "./admission.ts";
+import type { ChannelAccounts } from "./channel-accounts.ts";
+import { EVERYBODY } from "../access/admission.ts";
 
 export function createGroupTools(accounts: Pick<ChannelAccounts, "channel" | "account">): GroupToolPolicy {
   return {

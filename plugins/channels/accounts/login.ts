@@ -1,0 +1,195 @@
+/** Handlers of `channels.login.*` and `web.login.*`: logins in steps, kept in memory while they last. Spec: protocol/methods-channels.md §3. */
+import { randomUUID } from "node:crypto";
+import {
+  type Clock,
+  type Contribution,
+  GatewayError,
+  type Handlers,
+  invalidRequest,
+  isGatewayError,
+  notFound,
+  unavailable,
+} from "@svc/sdk";
+import type { Channel, channelLogin, LoginStep, LoginStepView, webLogin } from "@svc/sdk/channels";
+import type { ConfigEdit, ConfigStore } from "@svc/sdk/config";
+import { renderSVG } from "uqr";
+import { type ChannelAccounts, DEFAULT_ACCOUNT, defaultAccountOf } from "./channel-accounts.ts";
+import { toldError } from "./hidden.ts";
+
+/** Choice: milliseconds after which an unfinished login is forgotten. */
+const LOGIN_MS = 600_000;
+/** Choice: unfinished logins at a time; the oldest is forgotten. */
+const MAX_LOGINS = 20;
+/** An environment variable of the gateway as the whole value. */
+const VARIABLE = /^\$\{([A-Z_][A-Z0-9_]*)\}$/;
+const ACCOUNT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+interface Login {
+  readonly id: string;
+  readonly channel: string;
+  readonly accountId: string;
+  readonly step: LoginStep;
+  /** epoch ms */
+  readonly startedAt: number;
+}
+
+export interface LoginSources {
+  readonly accounts: ChannelAccounts;
+  readonly config: Pick<ConfigStore, "edit">;
+  readonly clock: Pick<Clock, "now">;
+  /** Aborts when the plugin stops. */
+  readonly signal: AbortSignal;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export function createLogins({ accounts, config, clock, signal, env = process.env }: LoginSources) {
+  const logins = new Map<string, Login>();
+
+  function keep(login: Login): void {
+    for (const [id, { startedAt }] of logins) if (clock.now() - startedAt >= LOGIN_MS) logins.delete(id);
+    const [oldest] = logins.keys();
+    if (oldest !== undefined && logins.size >= MAX_LOGINS) logins.delete(oldest);
+    logins.set(login.id, login);
+  }
+
+  async function start(name: string, asked: string | undefined): Promise<Login> {
+    const contribution = accounts.chosen(name);
+    const { id: channel, value } = contribution;
+    const accountId = asked?.trim() || defaultAccountOf(value);
+    if (!ACCOUNT_ID.test(accountId))
+      invalidRequest(`"${accountId}" is not an account id: use lower case letters, digits, - and _`);
+    if (!value.login)
+      invalidRequest(`channel ${channel} has no login; write its settings: svc config set channels.${channel} ...`);
+    const step = await called(contribution, {}, (one) => one.login?.start({ accountId, signal }));
+    const login = { id: randomUUID(), channel, accountId, step, startedAt: clock.now() };
+    keep(login);
+    return login;
+  }
+
+  async function next(id: string, answers: Readonly<Record<string, string>>) {
+    const login = logins.get(id);
+    if (!login || clock.now() - login.startedAt >= LOGIN_MS)
+      return notFound("this login has ended; begin a new one: svc channels login <channel>");
+    const { channel, accountId, step } = login;
+    const given = step.kind === "form" ? checked(step, answers) : {};
+    const contribution = accounts.channel(channel) ?? notFound(accounts.missing(channel));
+    const values = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, resolved(value, env)]));
+    const { state } = step as { state?: unknown }; // `done` has none
+    const following = await called(contribution, values, (one) =>
+      one.login?.next({ accountId, state, answers: values, signal }),
+    );
+    if (following.kind !== "done") {
+      keep({ ...login, step: following });
+      return { login: { ...login, step: following } };
+    }
+    const path = await save(channel, accountId, asWritten(following.config ?? {}, given, values));
+    logins.delete(id);
+    return { login: { ...login, step: following }, path };
+  }
+
+  /** Writes the account; the gateway then starts it. @returns its key */
+  async function save(channel: string, accountId: string, values: Readonly<Record<string, unknown>>): Promise<string> {
+    let path: readonly string[] = [];
+    await config.edit({ actor: "channels", action: "channels.login" }, (parsed) => {
+      const { channels = {} } = parsed as { channels?: Readonly<Record<string, { accounts?: unknown } | undefined>> }; // checked when it is written
+      const isNamed = accountId !== DEFAULT_ACCOUNT || Object.hasOwn(Object(channels[channel]?.accounts), accountId);
+      path = ["channels", channel, ...(isNamed ? ["accounts", accountId] : [])];
+      const edits = Object.entries({ enabled: true, ...values });
+      return edits.map(([key, value]): ConfigEdit => ({ path: [...path, key], value }));
+    });
+    return path.join(".");
+  }
+
+  /** @throws GatewayError without the entered values */
+  async function called(
+    contribution: Contribution<Channel>,
+    values: Readonly<Record<string, string>>,
+    work: (channel: Channel) => LoginStep | Promise<LoginStep> | undefined,
+  ): Promise<LoginStep> {
+    try {
+      const step = await accounts.call(contribution, async (channel) => work(channel));
+      return step ?? invalidRequest(`channel ${contribution.id} has no login`);
+    } catch (error) {
+      const told = toldError(error, Object.values(values));
+      if (isGatewayError(error) && error.code !== "INTERNAL") throw new GatewayError(error.code, told);
+      return unavailable(`the login at channel ${contribution.id} failed: ${told}`);
+    }
+  }
+
+  /** The account that logs in with a QR code, and its step. */
+  async function qrLogin(accountId: string | undefined) {
+    for (const { id, value } of accounts.channels()) {
+      if (!value.login) continue;
+      const login = await start(id, accountId);
+      if (login.step.kind === "show" && login.step.qr !== undefined) return { login, qr: login.step.qr };
+      logins.delete(login.id);
+    }
+    return invalidRequest("no loaded channel logs in with a QR code; see: svc channels list");
+  }
+
+  const byMethods: Handlers<typeof channelLogin> = {
+    start: async ({ params }) => viewOf(await start(params.channel, params.accountId)),
+    async next({ params }) {
+      const { login, path } = await next(params.loginId, params.answers ?? {});
+      return { ...viewOf(login), ...(path === undefined ? {} : { path }) };
+    },
+  };
+  const byWeb: Handlers<typeof webLogin> = {
+    async start({ params }) {
+      const { login, qr } = await qrLogin(params.accountId);
+      const image = Buffer.from(renderSVG(qr)).toString("base64");
+      return { qrDataUrl: `data:image/svg+xml;base64,${image}`, message: login.step.message };
+    },
+    async wait({ params }) {
+      const waits = ({ step, accountId }: Login) =>
+        step.kind === "show" && step.qr !== undefined && accountId === (params.accountId ?? accountId);
+      const login = [...logins.values()].findLast(waits) ?? invalidRequest("no login waits for a scan: web.login.start");
+      const { login: after } = await next(login.id, {});
+      return { connected: after.step.kind === "done", message: after.step.message };
+    },
+  };
+  return { byMethods, byWeb };
+}
+
+/** @throws GatewayError `INVALID_REQUEST` naming a missing or unknown value */
+function checked(
+  { fields }: Extract<LoginStep, { kind: "form" }>,
+  answers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const known = fields.map(({ key }) => key);
+  const unknown = Object.keys(answers).find((key) => !known.includes(key));
+  if (unknown !== undefined) invalidRequest(`unknown value "${unknown}"; values: ${known.join(", ")}`);
+  const missing = fields.find(({ key, optional }) => optional !== true && (answers[key] ?? "").trim() === "");
+  if (missing) invalidRequest(`${missing.key} is missing: ${missing.label}${missing.help ? `. ${missing.help}` : ""}`);
+  const given = Object.entries(answers).map(([key, value]) => [key, value.trim()] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== ""));
+}
+
+/** @throws GatewayError `INVALID_REQUEST` the gateway has no such environment variable */
+function resolved(value: string, env: Readonly<Record<string, string | undefined>>): string {
+  const name = VARIABLE.exec(value)?.[1];
+  if (name === undefined) return value;
+  return env[name] || invalidRequest(`${name} is not set in the environment of the gateway; set it and restart the gateway`);
+}
+
+/** The values to write: a value from an environment variable is written as a reference to it. */
+function asWritten(
+  config: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>>,
+): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(config).map(([key, value]) => [key, value === values[key] ? given[key] : value]);
+  return Object.fromEntries(entries) as Readonly<Record<string, unknown>>; // `fromEntries` of mixed pairs is untyped
+}
+
+/** A login for the person who logs in: without its state. */
+function viewOf({ id, channel, accountId, step }: Login) {
+  const { kind, message } = step;
+  const more: Partial<LoginStepView> =
+    step.kind === "form"
+      ? { fields: step.fields.map((field) => ({ ...field })) }
+      : step.kind === "show"
+        ? { ...(step.url === undefined ? {} : { url: step.url }), ...(step.qr === undefined ? {} : { qr: step.qr }) }
+        : {};
+  return { loginId: id, channel, accountId, step: { kind, message, ...more } };
+}
