@@ -77,6 +77,8 @@ export interface ReplyDelivery {
    * Account of the channel. Default: the account of the last conversation, otherwise the first account of the channel.
    */
   readonly accountId?: string;
+  /** Thread to write in. Default: the thread of the session's last message, if it is with the same recipient. */
+  readonly threadId?: string;
   /** True: a failed delivery does not fail the request. */
   readonly isBestEffort: boolean;
 }

@@ -18,6 +18,8 @@ export interface DeliveryRequest {
   /** Session that supplies the last address. */
   readonly sessionKey: string;
   readonly text: string;
+  /** Thread to write in. Default: the thread of the last conversation, if it is with the same recipient. */
+  readonly threadId?: string;
   /** Whether to reply in the thread of the last conversation. Default true. */
   readonly keepsThread?: boolean;
   /** Whether the text may be sent to a direct chat. Default true; if false, a direct chat yields `dm-blocked`. */

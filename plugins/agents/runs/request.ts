@@ -110,11 +110,12 @@ function deliveryOf(
   if (wanted === WEBCHAT)
     invalidRequest('`deliver` cannot be used with the channel "webchat": its clients read the reply in the gateway');
   if (loaded.length === 0) invalidRequest(`${known} to deliver to; leave out \`deliver\` and read the reply here`);
-  if (threadId)
-    invalidRequest(
-      "threadId is not supported; leave it out, and the reply uses the thread of the session's last message",
-    );
-  return { channel: wanted, ...(to ? { to } : {}), ...(accountId ? { accountId } : {}) };
+  return {
+    channel: wanted,
+    ...(to ? { to } : {}),
+    ...(accountId ? { accountId } : {}),
+    ...(threadId ? { threadId } : {}),
+  };
 }
 
 function onlyOf(loaded: readonly string[], known: string): string {
@@ -143,6 +144,12 @@ async function sessionKeyOf(params: AgentParams, principal: Principal, sources: 
   }
   if (agentId !== undefined) return sessions.canonicalKey(`agent:${agentId}:main`);
   if (params.sessionId) return sources.findSession(params.sessionId, principal);
+  const { channel, to, accountId, threadId, groupId } = params;
+  if (to && channel && channel !== WEBCHAT && channel !== LAST) {
+    const peer = groupId ? ({ kind: "group", id: groupId } as const) : ({ kind: "direct", id: to } as const);
+    const more = { ...(accountId ? { accountId } : {}), ...(threadId ? { threadId } : {}) };
+    return sessions.route({ channel: sources.delivery()?.channelId(channel) ?? channel, peer, ...more }).sessionKey;
+  }
   return sessions.defaults().mainSessionKey;
 }
 

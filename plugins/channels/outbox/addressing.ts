@@ -26,7 +26,7 @@ type Channels = Pick<ChannelAccounts, "configured" | "channel" | "channelId" | "
  * @throws GatewayError `UNAVAILABLE` while a plugin that may contribute the channel is loading
  */
 export async function destinationOf(
-  request: Pick<DeliveryRequest, "channel" | "to" | "accountId" | "keepsThread">,
+  request: Pick<DeliveryRequest, "channel" | "to" | "accountId" | "threadId" | "keepsThread">,
   entry: SessionEntry | undefined,
   channels: Channels,
 ): Promise<Destination | string> {
@@ -38,16 +38,20 @@ export async function destinationOf(
   const accountId = request.accountId ?? fitting?.accountId ?? defaultAccountOf(contribution.value);
   if (!channels.account(contribution, accountId)) return `channel ${contribution.id} has no account "${accountId}"`;
   const given = request.to?.trim() ?? "";
+  const asked = request.threadId?.trim() || undefined;
+  if (asked !== undefined && contribution.value.capabilities.threads !== true)
+    return `channel ${contribution.id} has no threads; leave out the thread`;
   if (given === "") {
     if (!fitting) return `no recipient is known on ${contribution.id}; name one`;
-    const { to, threadId } = fitting;
+    const { to } = fitting;
+    const threadId = asked ?? fitting.threadId;
     const keepsThread = threadId !== undefined && request.keepsThread !== false;
     return { contribution, accountId, to, ...(keepsThread ? { threadId } : {}) };
   }
   const to = await addressOf(contribution, given, channels);
   return to === undefined
     ? `"${given}" is not an address of channel ${contribution.id}`
-    : { contribution, accountId, to };
+    : { contribution, accountId, to, ...(asked === undefined ? {} : { threadId: asked }) };
 }
 
 /** The address in canonical spelling; `undefined` if it is not an address of this channel. */
