@@ -126,9 +126,14 @@ export async function openFakeSessions(
       const entry = await get(key);
       return entry ? { entry, restarted: false } : { entry: await merge(key, {}), restarted: true };
     },
-    route: () => {
-      throw new Error("runs route nothing");
-    },
+    route: ({ channel, accountId = "default" }) => ({
+      agentId: defaultAgentId,
+      channel,
+      accountId,
+      sessionKey: mainKey,
+      mainSessionKey: mainKey,
+      matchedBy: "default",
+    }),
     sendPolicy: (_key, entry) => entry?.sendPolicy ?? "allow",
     async recent() {
       return [];

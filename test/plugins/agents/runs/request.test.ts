@@ -57,6 +57,7 @@ describe("a request of the method agent", limited, () => {
     ["to the last address", ["irc", "mail"], {}, { channel: "last" }],
     ["to a recipient of a channel", ["irc", "mail"], { channel: "IRC", to: "#a" }, { channel: "irc", to: "#a" }],
     ["to a recipient of the only channel", ["irc"], { to: "#a" }, { channel: "irc", to: "#a" }],
+    ["in the thread it names", ["irc"], { to: "#a", threadId: "7" }, { channel: "irc", to: "#a", threadId: "7" }],
     [
       "where `reply...` says",
       ["irc", "mail"],
@@ -76,7 +77,6 @@ describe("a request of the method agent", limited, () => {
     ["a channel that is not loaded", ["irc"], { channel: "pigeon" }, /channel: unknown channel "pigeon"; loaded: irc/],
     ["a recipient of several channels", ["irc", "mail"], { to: "#a" }, /`to` needs a channel; loaded: irc, mail/],
     ["the channel webchat", ["irc"], { channel: "webchat" }, /cannot be used with the channel "webchat"/],
-    ["a thread", ["irc"], { threadId: "7" }, /threadId is not supported/],
     ["no channel at all", [], {}, /no channel is configured to deliver to/],
   ];
   for (const [why, ids, params, message] of unroutable) {
