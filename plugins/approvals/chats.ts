@@ -1,5 +1,13 @@
 /** Requests in chats: which ones are shown where, and who may decide there. Spec: protocol/methods-exec-approvals.md `approvals.exec`. */
-import { type Clock, type ExtensionView, GatewayError, invalidRequest, type Logger, messageOf, notFound } from "@svc/sdk";
+import {
+  type Clock,
+  type ExtensionView,
+  GatewayError,
+  invalidRequest,
+  type Logger,
+  messageOf,
+  notFound,
+} from "@svc/sdk";
 import type {
   ApprovalDecisions,
   ApprovalForwarder,
@@ -28,7 +36,8 @@ interface ForwardingSources {
 export function createChatForwarding({ view, config, log }: ForwardingSources) {
   /** Ids of requests that are shown in a chat. */
   const shown = new Set<string>();
-  const failed = (error: unknown) => log.warn({ reason: messageOf(error) }, "an approval request could not be shown in a chat");
+  const failed = (error: unknown) =>
+    log.warn({ reason: messageOf(error) }, "an approval request could not be shown in a chat");
   return {
     /** @returns `undefined` if the request is not for chats; else whether a chat got it. Never rejects */
     ask(record: ApprovalRecord): Promise<boolean> | undefined {

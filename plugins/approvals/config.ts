@@ -7,9 +7,7 @@ const texts = (description: string) =>
 /** Requests in chats. Choice: `approvers`; nobody in a chat decides who is not listed there. */
 const Forwarding = Strict(
   {
-    enabled: Type.Optional(
-      Type.Boolean({ description: "show requests in chats; default false", reload: "hot" }),
-    ),
+    enabled: Type.Optional(Type.Boolean({ description: "show requests in chats; default false", reload: "hot" })),
     mode: Type.Optional(
       Type.Enum(["session", "targets", "both"], {
         description: "where: in the chat of the session that asks, in `targets`, or both; default session",
@@ -24,9 +22,7 @@ const Forwarding = Strict(
           channel: Type.String({ minLength: 1, description: "channel id" }),
           to: Type.String({ minLength: 1, description: "recipient in the notation of the channel" }),
           accountId: Type.Optional(Type.String({ description: "account of the channel" })),
-          threadId: Type.Optional(
-            Type.Union([Type.String(), Type.Number()], { description: "thread to write in" }),
-          ),
+          threadId: Type.Optional(Type.Union([Type.String(), Type.Number()], { description: "thread to write in" })),
         }),
         { description: "chats that get requests", reload: "hot" },
       ),

@@ -53,7 +53,10 @@ export function createApprovalChats({ accounts, outbox, sessions, decisions }: A
     async settled({ id, request, decision, by }) {
       const texts = shown.get(id) ?? [];
       shown.delete(id);
-      const outcome = decision === null ? "Expired: nobody decided in time." : `${pastOf(decision)}${by === undefined ? "" : ` by ${by}`}.`;
+      const outcome =
+        decision === null
+          ? "Expired: nobody decided in time."
+          : `${pastOf(decision)}${by === undefined ? "" : ` by ${by}`}.`;
       const text = `${outcome}\n${fenced(cut(request.command))}`;
       for (const question of texts)
         await outbox.add({ ...question, id: `${question.id}:outcome`, text, extras: { draft: question.id } });
@@ -87,13 +90,21 @@ export function createApprovalChats({ accounts, outbox, sessions, decisions }: A
       if (answer === undefined) return true;
       const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
       const place = { channel, accountId: account.id, to: chat.id, maxChars: capabilities.maxTextChars, ...thread };
-      const id = `approval-answer:${message.id ?? createHash("sha256").update(JSON.stringify([asked, sender.id])).digest("hex")}`;
+      const id = `approval-answer:${
+        message.id ??
+        createHash("sha256")
+          .update(JSON.stringify([asked, sender.id]))
+          .digest("hex")
+      }`;
       await outbox.add({ ...place, id, text: answer });
       return true;
     },
 
     /** The answer of `/approve`. */
-    async approve(words: string, by: Pick<Parameters<ApprovalDecisions["decide"]>[0], "principal" | "by">): Promise<string> {
+    async approve(
+      words: string,
+      by: Pick<Parameters<ApprovalDecisions["decide"]>[0], "principal" | "by">,
+    ): Promise<string> {
       const [id = "", decision = ""] = words.trim().split(/\s+/);
       const known = DECISIONS.find((one) => one === decision.toLowerCase());
       if (id === "" || !known) return `Write: /approve <id> ${DECISIONS.join("|")}`;
@@ -152,7 +163,11 @@ function buttonsOf(id: string): readonly MessageButton[] {
   return DECISIONS.map((decision) => ({
     label: LABELS[decision],
     value: `approve:${id}:${decision}`,
-    ...(decision === "deny" ? { style: "danger" as const } : decision === "allow-once" ? { style: "primary" as const } : {}),
+    ...(decision === "deny"
+      ? { style: "danger" as const }
+      : decision === "allow-once"
+        ? { style: "primary" as const }
+        : {}),
   }));
 }
 

@@ -88,7 +88,8 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log, services, signal } = gateway;
-    const { sessions, runs, agents, host, config, documents, transcription, systemEvents, fetching, decisions } = services;
+    const { sessions, runs, agents, host, config, documents, transcription, systemEvents, fetching, decisions } =
+      services;
     const storage = new OpenStorage(services.storage);
     const inbound = new InboundStore(storage);
     const texts = new OutboxStore(storage);

@@ -141,10 +141,9 @@ export const LoginStepView = Type.Object({
   kind: Type.Enum(["form", "show", "done"]),
   message: Type.String(),
   fields: Type.Optional(
-    Type.Array(
-      Type.Object({ key: NonEmpty, label: Type.String(), help: text, secret: flag, optional: flag }),
-      { description: "values to enter; only for `form`" },
-    ),
+    Type.Array(Type.Object({ key: NonEmpty, label: Type.String(), help: text, secret: flag, optional: flag }), {
+      description: "values to enter; only for `form`",
+    }),
   ),
   url: text,
   qr: Type.Optional(Type.String({ description: "content of a QR code" })),

@@ -3,7 +3,10 @@ import type { ChannelAccess, InboundMessage, Receipt } from "@svc/sdk/channels";
 
 type Refusal = Extract<Receipt, { accepted: false }>["reason"];
 type Rules = ChannelAccess;
-type Checked = Pick<InboundMessage, "chat" | "sender" | "mentioned" | "text" | "media" | "location" | "event" | "replyTo">;
+type Checked = Pick<
+  InboundMessage,
+  "chat" | "sender" | "mentioned" | "text" | "media" | "location" | "event" | "replyTo"
+>;
 
 export const EVERYBODY = "*";
 

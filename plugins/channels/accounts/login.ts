@@ -143,7 +143,8 @@ export function createLogins({ accounts, config, clock, signal, env = process.en
     async wait({ params }) {
       const waits = ({ step, accountId }: Login) =>
         step.kind === "show" && step.qr !== undefined && accountId === (params.accountId ?? accountId);
-      const login = [...logins.values()].findLast(waits) ?? invalidRequest("no login waits for a scan: web.login.start");
+      const login =
+        [...logins.values()].findLast(waits) ?? invalidRequest("no login waits for a scan: web.login.start");
       const { login: after } = await next(login.id, {});
       return { connected: after.step.kind === "done", message: after.step.message };
     },
@@ -169,7 +170,9 @@ function checked(
 function resolved(value: string, env: Readonly<Record<string, string | undefined>>): string {
   const name = VARIABLE.exec(value)?.[1];
   if (name === undefined) return value;
-  return env[name] || invalidRequest(`${name} is not set in the environment of the gateway; set it and restart the gateway`);
+  return (
+    env[name] || invalidRequest(`${name} is not set in the environment of the gateway; set it and restart the gateway`)
+  );
 }
 
 /** The values to write: a value from an environment variable is written as a reference to it. */

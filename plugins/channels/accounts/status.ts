@@ -59,7 +59,9 @@ async function snapshot(
 ): Promise<ChannelAccountSnapshot> {
   const { account, contribution, run } = listed;
   const { id, name, enabled = true, configured = true, dmPolicy = "pairing", allowFrom = [] } = account;
-  const pendingPairings = sources.pending.filter((one) => one.channel === contribution.id && one.accountId === id).length;
+  const pendingPairings = sources.pending.filter(
+    (one) => one.channel === contribution.id && one.accountId === id,
+  ).length;
   return {
     accountId: id,
     ...(name === undefined ? {} : { name }),

@@ -30,9 +30,7 @@ export function statusLines({ channelOrder, channelLabels, channelAccounts }: St
     ...accounts.flatMap(({ id, account: { accountId, probe } }) =>
       probe === undefined ? [] : [`${visible(id)} ${visible(accountId)} probe: ${visible(JSON.stringify(probe))}`],
     ),
-    ...bare.map(
-      (id) => `${visible(channelLabels[id] ?? id)} has no account. Next: svc channels add ${visible(id)}`,
-    ),
+    ...bare.map((id) => `${visible(channelLabels[id] ?? id)} has no account. Next: svc channels add ${visible(id)}`),
   ];
 }
 
@@ -48,7 +46,10 @@ export function listLines({ channelOrder, channelLabels, channelAccounts }: Stat
       visible(stateOf(account)),
     ]),
   );
-  return [...table([["CHANNEL", "LABEL", "ACCOUNT", "NAME", "STATE"], ...rows]), "Set one up: svc channels add <channel>"];
+  return [
+    ...table([["CHANNEL", "LABEL", "ACCOUNT", "NAME", "STATE"], ...rows]),
+    "Set one up: svc channels add <channel>",
+  ];
 }
 
 /** For `svc doctor`: accounts that are not connected, texts that failed, settings that let in unknown senders. */

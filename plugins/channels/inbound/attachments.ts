@@ -50,7 +50,8 @@ export async function attachmentsOf(message: AcceptedMessage, sources: Attachmen
   const images: ImageBlock[] = [];
   const notes: string[] = [];
   for (const [index, media] of (message.job.media ?? []).entries()) {
-    const label = `${media.isVoice === true ? "voice message" : media.kind} ${externalLine(media.name ?? "", MAX_NAME_CHARS)}`.trim();
+    const label =
+      `${media.isVoice === true ? "voice message" : media.kind} ${externalLine(media.name ?? "", MAX_NAME_CHARS)}`.trim();
     const found = await fileOf(message, media, index, sources);
     if (typeof found === "string") {
       notes.push(`[${label}: not available: ${found}]`);

@@ -93,5 +93,7 @@ function causeOf(error: unknown): string {
 
 /** For people, e.g. `2.5 MB`. */
 export function megabytes(bytes: number): string {
-  return bytes < 1_000_000 ? `${Math.max(1, Math.round(bytes / 1_000))} kB` : `${Number((bytes / 1_000_000).toFixed(1))} MB`;
+  return bytes < 1_000_000
+    ? `${Math.max(1, Math.round(bytes / 1_000))} kB`
+    : `${Number((bytes / 1_000_000).toFixed(1))} MB`;
 }

@@ -186,7 +186,10 @@ export class LiveAnswers {
   /** Calls the channel without waiting; a failure only costs what people see meanwhile. */
   #call(live: Pick<Live, "message">, work: Parameters<typeof callChannel<unknown>>[2]): void {
     const { accounts, clock, signal } = this.#sources;
-    void this.#quietly(live, async () => void (await callChannel(placeOf(live.message), { accounts, clock, signal }, work)));
+    void this.#quietly(
+      live,
+      async () => void (await callChannel(placeOf(live.message), { accounts, clock, signal }, work)),
+    );
   }
 
   async #quietly({ message }: Pick<Live, "message">, work: () => Promise<void>): Promise<void> {
@@ -194,7 +197,10 @@ export class LiveAnswers {
       await work();
     } catch (error) {
       const { channel, sessionKey } = message;
-      this.#sources.log.debug({ channel, sessionKey, reason: messageOf(error) }, "the state of an answer was not shown");
+      this.#sources.log.debug(
+        { channel, sessionKey, reason: messageOf(error) },
+        "the state of an answer was not shown",
+      );
     }
   }
 }

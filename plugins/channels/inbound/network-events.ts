@@ -72,7 +72,9 @@ function descriptionOf({ event, text }: EventMessage): string {
     case "reaction": {
       const whose = event.isOwn === true ? "your message" : "a message";
       const emoji = externalLine(event.emoji, 40);
-      return event.isRemoved === true ? `removed the reaction ${emoji} from ${whose}.` : `reacted with ${emoji} to ${whose}.`;
+      return event.isRemoved === true
+        ? `removed the reaction ${emoji} from ${whose}.`
+        : `reacted with ${emoji} to ${whose}.`;
     }
     case "poll-answer": {
       const chosen = event.options.map((option) => externalLine(option, 100)).join(", ");

@@ -77,7 +77,9 @@ export class Receiving {
     const { channel, account, label, capabilities } = source;
     const { chat, sender } = message;
     const request = { channel, accountId: account.id, senderId: sender.id, chatId: chat.id };
-    const code = await pairing.request(sender.name === undefined ? request : { ...request, senderName: nameOf(sender) });
+    const code = await pairing.request(
+      sender.name === undefined ? request : { ...request, senderName: nameOf(sender) },
+    );
     refusals.refused(channel, account, message, code);
     if (code === undefined) return;
     const text =
@@ -247,7 +249,5 @@ export function isStillAllowed(
   const chat = { type: chatType, id: replyTo, ...(parentId === undefined ? {} : { parentId }) };
   const message = { chat, sender: { id: senderId }, mentioned: true, text: "-" };
   const wasUser = principal.scopes.includes("operator.write");
-  return (
-    refusalOf(account, message, { isPaired }) === undefined && (!wasUser || isUser(account, senderId, isPaired))
-  );
+  return refusalOf(account, message, { isPaired }) === undefined && (!wasUser || isUser(account, senderId, isPaired));
 }

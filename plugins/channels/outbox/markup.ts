@@ -121,7 +121,12 @@ function table({ header, rows }: Tokens.Table): string {
   const lines = [header, ...rows].map((cells) => cells.map(({ tokens }) => inline(tokens, WRITERS.plain)));
   const widths = header.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
   return lines
-    .map((cells) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd())
+    .map((cells) =>
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
     .join("\n");
 }
 

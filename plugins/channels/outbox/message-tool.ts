@@ -3,7 +3,14 @@ import { createHash } from "node:crypto";
 import { placeOf } from "@svc/kit/files";
 import { type Clock, GatewayError, invalidRequest, type Live, type Static, Strict, Type, unavailable } from "@svc/sdk";
 import type { AgentRuns } from "@svc/sdk/agents";
-import { defineTool, type Tool, type ToolAddress, type ToolCall, type ToolContext, type ToolResult } from "@svc/sdk/tools";
+import {
+  defineTool,
+  type Tool,
+  type ToolAddress,
+  type ToolCall,
+  type ToolContext,
+  type ToolResult,
+} from "@svc/sdk/tools";
 import { lastRouteOf } from "./addressing.ts";
 import { type Target, targetOf } from "./message-target.ts";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
@@ -134,7 +141,8 @@ const ACT: Readonly<Record<Action, (sitting: Sitting, sources: MessageToolSource
     const { id, value } = destination.contribution;
     if (value.capabilities.reactions !== true) invalidRequest(`channel ${id} has no reactions`);
     if (emoji.trim() === "") invalidRequest("emoji required");
-    if (messageId === undefined) return invalidRequest("messageId required: this conversation has no message to react to");
+    if (messageId === undefined)
+      return invalidRequest("messageId required: this conversation has no message to react to");
     await onChannel(destination, threadId, sources, async (channel, call) =>
       channel.react?.({ ...call, messageId, emoji: emoji.trim(), remove }),
     );

@@ -98,7 +98,8 @@ async function load(name: string, scene: FileScene): Promise<Loaded> {
     const type = mimeType === GENERIC ? typeOf(path) : mimeType;
     return { bytes, mimeType: type, fileName: nameFor(decoded(path), type) };
   }
-  if (/^[a-z][a-z0-9+.-]*:/i.test(name)) invalidRequest("only http, https and data URLs, and paths in the workspace, are allowed");
+  if (/^[a-z][a-z0-9+.-]*:/i.test(name))
+    invalidRequest("only http, https and data URLs, and paths in the workspace, are allowed");
   if (!place) return invalidRequest(`"${externalLine(name, MAX_NAME_CHARS)}" is not an http, https or data URL`);
   const found = await readWithin(place.root, nameWithin(name, place), maxBytes);
   if (!found) return notFound(`no file ${externalLine(name, MAX_NAME_CHARS)} in the workspace; use a path below it`);

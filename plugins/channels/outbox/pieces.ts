@@ -24,7 +24,10 @@ type Content = Omit<Piece, "id" | "replyTo" | "buttons">;
  * The files, each in a message of its own, then the text; a text that fits is in the message of the only file. Buttons are
  * below the last message. The result does not change while the plugin of the channel stays the same.
  */
-export function piecesOf(message: NewText, capabilities: Pick<ChannelCapabilities, "maxCaptionChars">): readonly Piece[] {
+export function piecesOf(
+  message: NewText,
+  capabilities: Pick<ChannelCapabilities, "maxCaptionChars">,
+): readonly Piece[] {
   const { id, maxChars, extras = {} } = message;
   const { media = [], poll, replyTo, repliesAlways = false, buttons } = extras;
   const text = withoutMarkers(message.text);

@@ -79,7 +79,18 @@ export async function sendOnce(
   const thread = threadId === undefined ? {} : { threadId };
   const mirror = mirrorKey === undefined ? {} : { mirrorKey, ...(origin && { mirrorOrigin: origin }) };
   const { maxTextChars: maxChars } = contribution.value.capabilities;
-  const message = { id, channel: contribution.id, accountId, to, text, maxChars, once: true, extras: more, ...thread, ...mirror };
+  const message = {
+    id,
+    channel: contribution.id,
+    accountId,
+    to,
+    text,
+    maxChars,
+    once: true,
+    extras: more,
+    ...thread,
+    ...mirror,
+  };
   await outbox.add(message, forgottenBefore);
   const ended = await outbox.ended(id, SEND_MS * (MAX_PIECES + 1));
   return ended?.status === "sent" ? ended : unavailable(ended?.reason ?? "the network has not responded in time");

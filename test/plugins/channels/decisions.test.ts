@@ -31,7 +31,12 @@ describe("who reaches an agent", () => {
     ["who is listed, with an allowlist", { dmPolicy: "allowlist", allowFrom: ["ann"] }, direct, undefined],
     ["nobody by open alone", { dmPolicy: "open" }, direct, "not-allowed"],
     ["everybody, with open and the star", { dmPolicy: "open", allowFrom: ["*"] }, direct, undefined],
-    ["nobody at all, when direct messages are disabled", { dmPolicy: "disabled", allowFrom: ["ann"] }, direct, "not-allowed"],
+    [
+      "nobody at all, when direct messages are disabled",
+      { dmPolicy: "disabled", allowFrom: ["ann"] },
+      direct,
+      "not-allowed",
+    ],
     ["who is named by id", { allowFrom: ["bob", "ann"] }, direct, undefined],
     ["not who is named by the name they show", { allowFrom: ["root"] }, direct, "pairing"],
     ["not who differs in case", { allowFrom: ["Ann"] }, direct, "pairing"],
@@ -52,10 +57,25 @@ describe("who reaches an agent", () => {
     ["in a group only who is listed there", { groups: ["*"], groupAllowFrom: ["bob"] }, mentioned, "not-allowed"],
     ["in a group who is listed there", { groups: ["*"], groupAllowFrom: ["ann"] }, mentioned, undefined],
     ["in a group with an answer to the agent", { groups: ["*"] }, answer, undefined],
-    ["in a group with a pattern", { groups: ["*"], mentionPatterns: ["\\bBOT\\b"] }, { ...group, text: "hey bot" }, undefined],
-    ["in a group with another word", { groups: ["*"], mentionPatterns: ["\\bbot\\b"] }, { ...group, text: "robot" }, "not-mentioned"],
+    [
+      "in a group with a pattern",
+      { groups: ["*"], mentionPatterns: ["\\bBOT\\b"] },
+      { ...group, text: "hey bot" },
+      undefined,
+    ],
+    [
+      "in a group with another word",
+      { groups: ["*"], mentionPatterns: ["\\bbot\\b"] },
+      { ...group, text: "robot" },
+      "not-mentioned",
+    ],
     ["in the one group that needs no mention", { groups: ["*"], mentionByGroup: { "#team": false } }, group, undefined],
-    ["not in the one group that needs a mention", { groups: ["*"], requireMention: false, mentionByGroup: { "#team": true } }, group, "not-mentioned"],
+    [
+      "not in the one group that needs a mention",
+      { groups: ["*"], requireMention: false, mentionByGroup: { "#team": true } },
+      group,
+      "not-mentioned",
+    ],
     ["by the setting of all groups", { groups: ["*"], mentionByGroup: { "*": false } }, group, undefined],
   ];
   for (const [why, rules, message, refusal] of rows) it(why, () => assert.equal(refusalOf(rules, message), refusal));
@@ -111,7 +131,10 @@ describe("who may still say what was taken", () => {
       const principal = { ...identity, scopes };
       const job = { message: "", prompt: "", principal, chatType, replyTo: "#team", maxTextChars: 1 };
       const facts = { key: "k", sessionKey: "-", runId: "r", attempt: 1, acceptedAt: 0 };
-      assert.equal(isStillAllowed(account, { ...facts, channel: "pigeon", accountId: "a:b", job }, () => false), isAllowed);
+      assert.equal(
+        isStillAllowed(account, { ...facts, channel: "pigeon", accountId: "a:b", job }, () => false),
+        isAllowed,
+      );
     });
 });
 

@@ -76,8 +76,14 @@ describe("send", { timeout: 120_000 }, () => {
     const rows: [params: object, message: RegExp, code?: string][] = [
       [{ ...good, message: "" }, /message is empty/],
       [{ ...good, message: " ", mediaUrl: "" }, /message is empty/],
-      [{ ...good, mediaUrl: "https://x.example/a.png" }, /^Pigeon does not support files; put the URL into the message$/],
-      [{ ...good, mediaUrls: ["https://x.example/a.png"], message: undefined }, /^Pigeon does not support files; put the URL into the message$/],
+      [
+        { ...good, mediaUrl: "https://x.example/a.png" },
+        /^Pigeon does not support files; put the URL into the message$/,
+      ],
+      [
+        { ...good, mediaUrls: ["https://x.example/a.png"], message: undefined },
+        /^Pigeon does not support files; put the URL into the message$/,
+      ],
       [{ ...good, channel: "dove" }, /^unknown channel "dove"; channels: crow, pigeon$/, "NOT_FOUND"],
       [{ ...good, channel: "webchat" }, /"webchat" is the channel of the gateway's own clients/],
       [{ ...good, to: "not an address" }, /"not an address" is not an address of channel pigeon/],
