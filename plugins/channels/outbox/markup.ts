@@ -57,7 +57,10 @@ const WRITERS: Readonly<Record<Exclude<Markup, "markdown">, Writer>> = {
     struck: (inner) => `~${inner}~`,
     code: (raw) => `\`${escaped(raw)}\``,
     block: (raw) => `\`\`\`\n${escaped(raw)}\n\`\`\``,
-    link: (inner, url) => `<${escaped(url).replaceAll("|", "%7C")}|${inner}>`,
+    link(inner, url) {
+      const address = escaped(url).replaceAll("|", "%7C");
+      return inner === address || inner === "" ? `<${address}>` : `<${address}|${inner}>`;
+    },
     quote: (inner) => quoted(inner, "> "),
   },
 };

@@ -4,43 +4,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { notFound, unavailable } from "@svc/sdk";
-import {
-  type Channel,
-  type ChannelAccess,
-  type ChannelCapabilities,
-  outbound,
-  type InboundMessage,
-  type MessageEdit,
-  type MessageReaction,
-  type OutboundMessage,
-} from "@svc/sdk/channels";
+import { type InboundMessage, outbound } from "@svc/sdk/channels";
 import { textOf } from "@svc/sdk/models";
-import { type FakeModelReply, startFakeModelServer } from "@svc/sdk/testing";
-import { pigeon } from "./pigeon.ts";
-import { startScene, until } from "./scene.ts";
+import { able } from "./able.ts";
+import { until } from "./scene.ts";
 
 const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
-const ALL: ChannelCapabilities = {
-  chats: ["direct", "group"],
-  maxTextChars: 1_000,
-  markup: "html",
-  threads: true,
-  replies: true,
-  media: ["image", "audio", "file"],
-  maxMediaBytes: 1_000,
-  maxCaptionChars: 20,
-  voice: true,
-  reactions: true,
-  edits: true,
-  editEveryMs: 20,
-  typing: true,
-  buttons: true,
-  polls: { maxOptions: 3, multiple: true, maxSeconds: 600 },
-};
-
 /** A file server whose answers a test sets by path. */
 async function fileServer(t: TestContext) {
   const files = new Map<string, { status?: number; body?: Uint8Array; location?: string }>();
@@ -58,57 +30,6 @@ async function fileServer(t: TestContext) {
     server.close();
   });
   return { files, seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
-
-interface AbleOptions {
-  readonly access?: ChannelAccess;
-  readonly capabilities?: Partial<ChannelCapabilities>;
-  readonly replies?: readonly FakeModelReply[];
-  readonly more?: Partial<Channel>;
-  readonly send?: (message: OutboundMessage) => Promise<{ messageId?: string; pollId?: string }>;
-  readonly config?: object;
-  readonly plugins?: readonly string[];
-}
-
-/** A gateway with a channel that can do everything, and with a model. */
-async function able(t: TestContext, options: AbleOptions = {}) {
-  const model = await startFakeModelServer({ replies: options.replies ?? [] });
-  t.after(() => model.close());
-  const messages: OutboundMessage[] = [];
-  const edits: MessageEdit[] = [];
-  const reactions: MessageReaction[] = [];
-  let typings = 0;
-  const send = async (message: OutboundMessage) => {
-    const receipt = (await options.send?.(message)) ?? { messageId: `m${messages.length + 1}` };
-    messages.push(message);
-    return receipt;
-  };
-  const bird = pigeon({
-    accounts: [{ allowFrom: ["ann"], ...options.access }],
-    send,
-    more: {
-      capabilities: { ...ALL, ...options.capabilities },
-      edit: async (edit) => void edits.push(edit),
-      react: async (reaction) => void reactions.push(reaction),
-      typing: async () => void (typings += 1),
-      ...options.more,
-    },
-  });
-  const scene = await startScene(
-    t,
-    ["provider-openai", "tools", "media", "outbound", ...(options.plugins ?? []), bird.plugin],
-    {
-      config: {
-        agents: { defaults: { model: "fake/one", skipBootstrap: true } },
-        models: { providers: { fake: { baseUrl: model.url, models: [{ id: "one", input: ["text", "image"] }] } } },
-        ...options.config,
-      },
-    },
-  );
-  await until(() => bird.running.get("default"), "the account");
-  /** What the model got with its last message. */
-  const asked = () => JSON.stringify(model.requests.at(-1)?.body.messages?.at(-1)?.content ?? "");
-  return { ...scene, bird, model, messages, edits, reactions, typings: () => typings, asked };
 }
 
 describe("files of a message", { timeout: 120_000 }, () => {

@@ -1,0 +1,100 @@
+/** Text of Slack: incoming text as people read it, and the blocks of a message with buttons. Pure. */
+import type { KnownBlock } from "@slack/web-api";
+import type { MessageButton } from "@svc/sdk/channels";
+
+/** Maximum characters of the text in one block. */
+const MAX_BLOCK_CHARS = 3_000;
+/** Maximum buttons in one block. */
+const MAX_ROW = 25;
+
+const ENTITIES: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
+const decoded = (text: string) => text.replace(/&(?:amp|lt|gt);/g, (entity) => ENTITIES[entity] ?? entity);
+
+/** Ids of the people that a text mentions. */
+export function mentionedIn(text: string): string[] {
+  return [...text.matchAll(/<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>/g)].map(([, id = ""]) => id);
+}
+
+/** The text without mentions of the bot at its start. */
+export function withoutLeading(text: string, botId: string): string {
+  const mention = /^[\s,:]*<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>[\s,:]*/;
+  for (let rest = text; ;) {
+    const [first, id] = mention.exec(rest) ?? [];
+    if (first === undefined || id !== botId) return rest;
+    rest = rest.slice(first.length);
+  }
+}
+
+/**
+ * The text as people read it: mentions as names, links as `label (address)`, entities decoded.
+ * @param names names of people by id
+ */
+export function readable(text: string, names: ReadonlyMap<string, string>): string {
+  return text.replace(/<([^<>]*)>|&(?:amp|lt|gt);/g, (all, inside: string | undefined) =>
+    inside === undefined ? decoded(all) : reference(inside, names),
+  );
+}
+
+function reference(inside: string, names: ReadonlyMap<string, string>): string {
+  const bar = inside.indexOf("|");
+  const address = decoded(bar < 0 ? inside : inside.slice(0, bar));
+  const label = bar < 0 ? "" : decoded(inside.slice(bar + 1));
+  if (address.startsWith("@")) return `@${names.get(address.slice(1)) ?? (label || address.slice(1))}`;
+  if (address.startsWith("#")) return `#${label || address.slice(1)}`;
+  if (address.startsWith("!")) return label || `@${address.slice(1).split("^")[0]}`; // @here, user groups, dates
+  if (label === "" || label === address) return address.replace(/^mailto:/, "");
+  // Slack makes a link of a bare address, whose label is then what the person wrote.
+  const isBare = address.replace(/^(?:mailto:|tel:|https?:\/\/)/, "").replace(/\/$/, "") === label.replace(/\/$/, "");
+  return isBare ? label : `${label} (${address})`;
+}
+
+/** The blocks of a message with buttons. Slack shows only the blocks, so that they contain the whole text. */
+export function blocksOf(text: string, rows: readonly (readonly MessageButton[])[]): KnownBlock[] {
+  // `verbatim`: Slack would make mentions and channel names of plain words.
+  const sections = pieces(text).map((piece): KnownBlock => ({
+    type: "section",
+    text: { type: "mrkdwn", text: piece, verbatim: true },
+  }));
+  const actions = rows
+    .filter(({ length }) => length > 0)
+    .map((row, y): KnownBlock => ({
+      type: "actions",
+      elements: row.slice(0, MAX_ROW).map(({ label, value, style }, x) => ({
+        type: "button",
+        action_id: `svc:${y}:${x}`,
+        text: { type: "plain_text", text: label, emoji: true },
+        value,
+        ...(style === undefined ? {} : { style }),
+      })),
+    }));
+  return [...sections, ...actions];
+}
+
+/** Pieces that fit into a block, split at line ends or blanks, never inside a link or an entity. */
+function pieces(text: string): string[] {
+  const found: string[] = [];
+  let rest = text;
+  while (rest.length > MAX_BLOCK_CHARS) {
+    const end = splitAt(rest.slice(0, MAX_BLOCK_CHARS));
+    found.push(rest.slice(0, end));
+    rest = rest.slice(end).replace(/^\n/, "");
+  }
+  return [...found, rest].filter((piece) => piece.trim() !== "");
+}
+
+function splitAt(head: string): number {
+  const line = head.lastIndexOf("\n");
+  if (line > 0) return line;
+  const link = head.lastIndexOf("<");
+  const whole = link > head.lastIndexOf(">") && link > 0 ? link : head.length;
+  const blank = head.lastIndexOf(" ", whole - 1);
+  if (blank > 0 && !isInLink(head, blank)) return blank;
+  const entity = /&[a-z]{0,4}$/.exec(head.slice(0, whole));
+  if (entity && entity.index > 0) return entity.index;
+  const last = head.charCodeAt(whole - 1);
+  return last >= 0xd800 && last < 0xdc00 ? whole - 1 : whole; // half of a surrogate pair
+}
+
+function isInLink(head: string, at: number): boolean {
+  return head.lastIndexOf("<", at) > head.lastIndexOf(">", at);
+}
