@@ -13,7 +13,7 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "gateway.auth.allowTailscale",
   ],
   ["the gateway serves no panel", "gateway.controlUi.basePath", "gateway.controlUi.root"],
-  ["channels are supervised without a setting", "gateway.channelHealthCheckMinutes"],
+  ["accounts of channels are supervised all the time", "gateway.channelHealthCheckMinutes"],
   ["browser control is not supported", "gateway.nodes.browser.node"],
   ["plugins replace in-process hooks", "hooks.internal"],
   ["a plugin is configured in its own section and installed with svc plugins install", "plugins.entries.*.config"],
@@ -28,14 +28,14 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.defaults.memorySearch.store.vector.extensionPath",
   ],
   [
-    "commands in messages are not supported",
+    "chat commands are those of /help; sessions are reset by them and by session.reset",
     "session.resetTriggers",
     "session.threadBindings",
     "session.parentForkMaxTokens",
     "session.agentToAgent",
   ],
   [
-    "answers are sent as a whole, without typing indicators",
+    "each channel shows typing and growing answers; see channels.<id>.streaming",
     "session.typingMode",
     "session.typingIntervalSeconds",
     "agents.defaults.typingMode",
@@ -48,7 +48,7 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.list[].humanDelay",
   ],
   [
-    "messages are not changed, spoken or acknowledged with reactions",
+    "set for each channel: mentionPatterns, historyLimit and ackReaction; answers are neither changed nor spoken",
     "messages.messagePrefix",
     "messages.responsePrefix",
     "messages.groupChat",
@@ -134,13 +134,6 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.list[].memorySearch.sync.sessions",
   ],
   ["no agent has elevated commands", "agents.defaults.elevatedDefault"],
-  [
-    "approval questions go to connected clients, not to chats",
-    "approvals.exec.mode",
-    "approvals.exec.agentFilter",
-    "approvals.exec.sessionFilter",
-    "approvals.exec.targets",
-  ],
 ];
 
 const NO_SANDBOX =

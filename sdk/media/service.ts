@@ -55,10 +55,7 @@ export const Documents = defineService<Documents>()("documents", "1.0.0", {
 /** Converts speech to text. */
 export interface Transcription {
   /** @throws GatewayError `INVALID_REQUEST` for an unreadable file; `UNAVAILABLE`; the reason of the signal */
-  transcribe(
-    file: Pick<DocumentFile, "bytes" | "mimeType">,
-    signal?: AbortSignal,
-  ): Promise<{ readonly text: string }>;
+  transcribe(file: Pick<DocumentFile, "bytes" | "mimeType">, signal?: AbortSignal): Promise<{ readonly text: string }>;
 }
 
 /** Token of the service. */

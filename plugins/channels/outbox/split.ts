@@ -8,8 +8,8 @@ export const MAX_PIECES = 40;
 
 /** Break patterns, best first; the cut is after the match. */
 const BREAKS: readonly RegExp[] = [/\n[ \t]*\n\s*/g, /\n\s*/g, /[.!?…。！？]+["')\]]*\s+/g, /\s+/g];
-/** Break pattern inside a code fence. */
-const CODE_BREAKS: readonly RegExp[] = [/\n/g];
+/** Break patterns inside a code fence, best first. */
+const CODE_BREAKS: readonly RegExp[] = [/\n/g, /[ \t]+/g];
 
 /** A line that opens or closes a code fence. */
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/gm;

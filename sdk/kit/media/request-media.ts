@@ -72,7 +72,8 @@ function bareType(mimeType: string): string {
 }
 
 function requireMime(mimeType: string, { allowedMimes }: MediaLimits): void {
-  if (allowedMimes?.includes(mimeType) === false) invalidRequest(`content of type ${mimeType || "unknown"} is not taken here`);
+  if (allowedMimes?.includes(mimeType) === false)
+    invalidRequest(`content of type ${mimeType || "unknown"} is not taken here`);
 }
 
 /** The size is estimated before decoding, so an oversized text costs nothing. */

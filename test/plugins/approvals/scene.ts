@@ -74,7 +74,7 @@ export async function openDesk(
       clock,
       log: { debug: write, info: write, warn: write, error: write },
       announceExpiry: () => undefined,
-    newId: () => `q${++ids}`,
+      newId: () => `q${++ids}`,
       announce(record) {
         if (!state.nobody) announced.push(record);
         return !state.nobody;
