@@ -112,6 +112,8 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
     [/^gateway\.http\.endpoints\./, "sdk/kit/"],
     [/^agents\..+\.heartbeat\.|^agents\.list\[\]\.heartbeat\.|^channels\.defaults\.heartbeat\./, "plugins/heartbeat/"],
     [/^agents\..*\bmemorySearch\./, "plugins/memory/"],
+    [/^channels\..*\.(?:tools|toolsBySender\.\*)\./, "plugins/tools/"],
+    [/^channels\.(?!defaults\.)/, "sdk/kit/channels/"],
     [/\.sandbox\./, "sdk/kit/exec/sandbox/"],
     [/^agents\.list\[\]\.tools\./, "plugins/tools/"],
     [/^hooks\.mappings\[\]\./, "plugins/webhook-"],

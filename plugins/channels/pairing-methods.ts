@@ -30,7 +30,7 @@ export function pairingMethods({
       return {
         pending: pending
           .filter(isWanted)
-          .map(({ code, expiresAt, ...one }) => ({ ...personOf(one), code, expiresAtMs: expiresAt })),
+          .map((one) => ({ ...personOf(one), code: one.code, expiresAtMs: one.expiresAt })),
         approved: approved.filter(isWanted).map(viewOf),
       };
     },
@@ -57,6 +57,6 @@ function viewOf({ approvedAt, ...request }: ApprovedPairing) {
   return { ...personOf(request), approvedAtMs: approvedAt };
 }
 
-function personOf({ chatId: _, ...person }: PairingRequest): Omit<PairingRequest, "chatId"> {
-  return person;
+function personOf({ channel, accountId, senderId, senderName }: PairingRequest) {
+  return { channel, accountId, senderId, ...(senderName === undefined ? {} : { senderName }) };
 }

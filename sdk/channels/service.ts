@@ -64,6 +64,8 @@ export interface ChannelAccount<Settings = unknown> extends ChannelAccess {
   /** `default` if there is only one account. */
   readonly id: string;
   readonly name?: string;
+  /** Used when a request names no account. Default: the account `default`, otherwise the first that runs. */
+  readonly isDefault?: boolean;
   /** False: listed but not run. Default true. */
   readonly enabled?: boolean;
   /** False: a required setting is missing; listed but not run. Default true. */

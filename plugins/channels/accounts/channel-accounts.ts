@@ -211,7 +211,11 @@ export function isRun({ enabled = true, configured = true }: ChannelAccount): bo
 }
 
 export function defaultAccountOf({ accounts }: Channel): string {
-  const named = accounts.find(({ id }) => id === DEFAULT_ACCOUNT) ?? accounts.find(isRun) ?? accounts[0];
+  const named =
+    accounts.find(({ isDefault }) => isDefault === true) ??
+    accounts.find(({ id }) => id === DEFAULT_ACCOUNT) ??
+    accounts.find(isRun) ??
+    accounts[0];
   return named?.id ?? DEFAULT_ACCOUNT;
 }
 

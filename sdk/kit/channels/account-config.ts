@@ -76,7 +76,7 @@ export const SHARED_FIELDS = {
   ),
 } as const;
 
-const AccountId = Type.String({ pattern: "^[a-z0-9][a-z0-9_-]{0,63}$" });
+const ACCOUNT_ID = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
 /**
  * Schema of a section `channels.<id>`.
@@ -86,9 +86,16 @@ export function channelConfig<F extends TProperties>(fields: F) {
   const own = { ...SHARED_FIELDS, ...fields };
   return Strict({
     ...own,
-    defaultAccount: Type.Optional(AccountId),
+    defaultAccount: Type.Optional(
+      Type.String({
+        pattern: ACCOUNT_ID,
+        description: "account used when a request names none; default: `default`, otherwise the first that runs",
+      }),
+    ),
     accounts: Type.Optional(
-      Type.Record(AccountId, Strict(own), { description: "accounts by id; each overrides the keys beside `accounts`" }),
+      Type.Record(Type.String({ pattern: ACCOUNT_ID }), Strict(own), {
+        description: "accounts by id; each overrides the keys beside `accounts`",
+      }),
     ),
   });
 }
@@ -112,20 +119,20 @@ export interface ReadAccount<Settings> {
  * @throws SetupOutcome `dmPolicy: "open"` without `*` in `allowFrom`; an invalid mention pattern
  */
 export function accountsOf<F extends TProperties, Settings>(
-  section: AccountConfig<F> & { readonly accounts?: Readonly<Record<string, AccountConfig<F>>> | undefined },
+  section: AccountConfig<F> & {
+    readonly accounts?: Readonly<Record<string, AccountConfig<F>>> | undefined;
+    readonly defaultAccount?: string | undefined;
+  },
   read: (config: AccountConfig<F>, id: string) => ReadAccount<Settings>,
 ): ChannelAccount<Settings>[] {
-  const {
-    accounts = {},
-    name: ownName,
-    ...shared
-  } = section as Shared & { readonly accounts?: Readonly<Record<string, Shared>> }; // the generic fields are only passed on
+  const { accounts = {}, defaultAccount, name: ownName, ...shared } = section as Section; // the generic fields are only passed on
   const account = (own: Shared, id: string, path: string): ChannelAccount<Settings> => {
     const { isConfigured, name = own.name, settings } = read(own as AccountConfig<F>, id);
     checkAccess(own, path);
     return {
       id,
       ...(name === undefined ? {} : { name }),
+      ...(id === defaultAccount ? { isDefault: true } : {}),
       enabled: own.enabled !== false,
       configured: isConfigured,
       ...accessOf(own),
@@ -139,16 +146,22 @@ export function accountsOf<F extends TProperties, Settings>(
 }
 
 type Shared = Static<TObject<typeof SHARED_FIELDS>>;
+type Section = Shared & { readonly accounts?: Readonly<Record<string, Shared>>; readonly defaultAccount?: string };
 
 function checkAccess({ dmPolicy, allowFrom = [], mentionPatterns = [] }: Shared, path: string): void {
   if (dmPolicy === "open" && !allowFrom.some((id) => id.trim() === "*"))
     misconfigured(`${path}/dmPolicy`, `"open" lets everyone write; confirm it with allowFrom: ["*"]`);
   for (const [index, pattern] of mentionPatterns.entries()) {
-    try {
-      new RegExp(pattern, "iu");
-    } catch {
+    if (!isPattern(pattern))
       misconfigured(`${path}/mentionPatterns/${index}`, `"${pattern}" is not a regular expression`);
-    }
+  }
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, "iu").source !== "";
+  } catch {
+    return false;
   }
 }
 
