@@ -18,9 +18,10 @@ import {
   unavailable,
 } from "@svc/sdk";
 import type { AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
+import type { ChatCommands } from "@svc/sdk/commands";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { ToolAddress } from "@svc/sdk/tools";
-import { type Beginning, isStop, obeyCommand, type Obeyed } from "./commands.ts";
+import { type Beginning, obeyCommand, type Obeyed } from "./commands.ts";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
@@ -44,6 +45,7 @@ interface AnsweringSources {
   readonly outbox: Pick<Outbox, "insert" | "stored">;
   readonly runs: Live<AgentRuns>;
   readonly sessions: Live<Sessions>;
+  readonly commands: Live<ChatCommands>;
   readonly clock: Clock;
   /** Whether the sender still has access: the lists of allowed people may change while messages wait. */
   readonly isAllowed: (message: AcceptedMessage) => boolean;
@@ -178,8 +180,9 @@ export class Answering {
   async #obey(message: AcceptedMessage): Promise<Obeyed> {
     const { sessionKey, job } = message;
     if (job.command === undefined) return { run: {} };
-    const act = async () => obeyCommand(message, this.#services(), this.#sources.clock.now());
-    return isStop(job.command) ? act() : this.#beginnings.take(sessionKey, act);
+    const commands = this.#sources.commands.get();
+    const act = async () => obeyCommand(message, commands, addressOf(message));
+    return commands?.parse(job.command)?.urgent ? act() : this.#beginnings.take(sessionKey, act);
   }
 
   /** @throws the error of a permanent refusal, or of the temporary refusal number `MAX_REFUSALS` */

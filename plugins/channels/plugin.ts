@@ -2,6 +2,7 @@
 import { definePlugin, isGatewayError, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Channel, channels, Delivery, outbound } from "@svc/sdk/channels";
+import { ChatCommands } from "@svc/sdk/commands";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
@@ -11,6 +12,7 @@ import { Answering } from "./answering.ts";
 import { strangersInMain } from "./config-warnings.ts";
 import { createDelivery } from "./delivery.ts";
 import { type AcceptedMessage, InboundStore } from "./inbound-store.ts";
+import { menuOf } from "./commands.ts";
 import { createLogout } from "./logout.ts";
 import { messageTool } from "./message-tool.ts";
 import { OpenStorage } from "./open-storage.ts";
@@ -59,14 +61,15 @@ export default definePlugin({
     sessions: live(Sessions),
     runs: live(AgentRuns),
     agents: live(AgentDirectory),
+    commands: live(ChatCommands),
   },
   configWarnings: strangersInMain,
   provides: [Delivery],
-  after: ["agents", "sessions"],
+  after: ["agents", "commands", "sessions"],
 
   setup(gateway) {
     const { clock, log, services, signal } = gateway;
-    const { sessions, runs, agents, host } = services;
+    const { sessions, runs, agents, commands, host } = services;
     const storage = new OpenStorage(services.storage);
     const inbound = new InboundStore(storage);
     const texts = new OutboxStore(storage);
@@ -80,7 +83,7 @@ export default definePlugin({
       random,
       receive: (from, message) => receiving.receive(sourceOf(from), message),
       connected: (from) => outbox.connected(from),
-      commands: () => [],
+      commands: () => menuOf(commands.get()),
     });
     const outbox = new Outbox({
       store: texts,
@@ -101,13 +104,25 @@ export default definePlugin({
       const account = accounts.account(channel, message.accountId)?.account;
       return account !== undefined && isStillAllowed(account, message);
     };
-    const answering = new Answering({ store: inbound, outbox, runs, sessions, isAllowed, clock, log, random, signal });
+    const answering = new Answering({
+      store: inbound,
+      outbox,
+      runs,
+      sessions,
+      commands,
+      isAllowed,
+      clock,
+      log,
+      random,
+      signal,
+    });
     const refusals = new Refusals({ clock, log });
     const receiving = new Receiving({
       store: inbound,
       refusals,
       say: (text) => outbox.add(text),
       sessions,
+      commands,
       clock,
       log,
       waiting: (channel, accountId) => answering.waiting(channel, accountId),

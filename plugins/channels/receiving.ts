@@ -1,8 +1,8 @@
 /** Receives a message: checks access, finds the session, drops duplicates, records it and hands it on. Spec: http/sessions-routing.md §2, §3. */
-import { commandIn } from "@svc/kit/chat-commands";
 import { randomUUID } from "node:crypto";
 import { type Clock, isGatewayError, type Live, type Logger, type Principal, Turns, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
+import type { ChatCommands } from "@svc/sdk/commands";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { isUser, refusalOf } from "./admission.ts";
 import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
@@ -27,6 +27,7 @@ export interface Source {
 interface ReceivingSources {
   readonly store: Pick<InboundStore, "accept" | "isKnown">;
   readonly sessions: Live<Sessions>;
+  readonly commands: Live<ChatCommands>;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "info" | "debug">;
   /** Number of messages of an account that wait for an answer. */
@@ -120,7 +121,7 @@ export class Receiving {
       runId: randomUUID(),
       attempt: 1,
       acceptedAt: this.#lastAcceptedAt,
-      job: jobOf(source, message),
+      job: jobOf(source, message, (text) => this.#sources.commands.get()?.parse(text) !== undefined),
     };
     if (!(await store.accept(record))) return { accepted: false, reason: "duplicate" };
     accepted(record);
@@ -147,13 +148,16 @@ export class Receiving {
   }
 }
 
-function jobOf({ channel, label, maxTextChars, account }: Source, message: Inbound): AcceptedMessage["job"] {
+function jobOf(
+  { channel, label, maxTextChars, account }: Source,
+  message: Inbound,
+  isCommand: (text: string) => boolean,
+): AcceptedMessage["job"] {
   const { chat, sender } = message;
   const user = isUser(account, sender.id);
-  const words = user && isAddressed(message) ? wordsBesideCommand(message.text) : undefined;
   return {
-    message: runMessage(words === undefined ? message : { ...message, text: words }, user),
-    ...(words === undefined ? {} : { command: message.text }),
+    message: runMessage(message, user),
+    ...(user && isAddressed(message) && isCommand(message.text) ? { command: message.text } : {}),
     prompt: channelPrompt(label, chat.type, maxTextChars),
     principal: principalOf(channel, account.id, sender.id, user),
     chatType: chat.type,
@@ -170,24 +174,22 @@ function isAddressed({ chat, mentioned }: Inbound): boolean {
   return chat.type === "direct" || mentioned === true;
 }
 
-/** Text for the agent after a command; `undefined` if the text is not a command. A malformed command counts as a command. */
-function wordsBesideCommand(text: string): string | undefined {
-  try {
-    const command = commandIn(text);
-    if (command?.kind === "restart") return command.text;
-    return command ? text : undefined;
-  } catch {
-    return text;
-  }
-}
-
 /** Whether the sender of an accepted message still has the access it was accepted with. */
 export function isStillAllowed(account: ChannelAccount, { channel, accountId, job }: AcceptedMessage): boolean {
   const { principal, chatType, replyTo } = job;
-  const senderId = principal.id.slice(principalId(channel, accountId, "").length);
+  const senderId = senderIdOf({ channel, accountId, job });
   const message = { chat: { type: chatType, id: replyTo }, sender: { id: senderId }, mentioned: true, text: "-" };
   const wasUser = principal.scopes.includes("operator.write");
   return refusalOf(account, message) === undefined && (!wasUser || isUser(account, senderId));
+}
+
+/** Id of the sender on the network. */
+export function senderIdOf({
+  channel,
+  accountId,
+  job,
+}: Pick<AcceptedMessage, "channel" | "accountId" | "job">): string {
+  return job.principal.id.slice(principalId(channel, accountId, "").length);
 }
 
 function principalId(channel: string, accountId: string, senderId: string): string {

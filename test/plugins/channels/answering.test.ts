@@ -5,6 +5,7 @@ import { GatewayError, unavailable } from "@svc/sdk";
 import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
+import { openCommands } from "../commands/commands-scene.ts";
 import { Answering, MAX_FAILURES } from "../../../plugins/channels/answering.ts";
 import type { AcceptedMessage, InboundEnding } from "../../../plugins/channels/inbound-store.ts";
 import type { NewText } from "../../../plugins/channels/outbox-store.ts";
@@ -21,7 +22,13 @@ const MESSAGE: AcceptedMessage = {
   job: {
     message: "hello",
     prompt: "",
-    principal: { id: "ann", role: "operator", scopes: ["operator.read"], provenance: "plugin", epoch: 0 },
+    principal: {
+      id: "ann",
+      role: "operator",
+      scopes: ["operator.read", "operator.write"],
+      provenance: "plugin",
+      epoch: 0,
+    },
     chatType: "direct",
     replyTo: "ann",
     maxTextChars: 100,
@@ -74,6 +81,7 @@ function scene({
     get: async () => settings(),
     reset: async (_key: string, reason: string) => void resets.push(reason),
   } as unknown as Sessions;
+  const { commands } = openCommands({ sessions: { get: () => sessions } });
   const log = (_fields: object, line: string) => void lines.push(line);
   const answering = new Answering({
     store: {
@@ -87,6 +95,7 @@ function scene({
     outbox: { insert: () => ({ sql: "-", params: [] }), stored: ({ text }: NewText) => void sent.push(text) },
     runs: { get: () => runs },
     sessions: { get: () => sessions },
+    commands: { get: () => commands },
     isAllowed: isAllowed ?? (() => true),
     clock,
     log: { info: () => undefined, warn: log },

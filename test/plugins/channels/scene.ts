@@ -11,7 +11,16 @@ import { testGateway, type TestGatewayOptions } from "@svc/sdk/testing";
 const requires = { sessions: Sessions, storage: Storage, delivery: Delivery, runs: AgentRuns };
 export type Inside = ServicesOf<typeof requires>;
 
-const BUNDLED = ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "plugins", "channels"];
+const BUNDLED = [
+  "storage-sqlite",
+  "sessions",
+  "models",
+  "provider-offline",
+  "agents",
+  "plugins",
+  "commands",
+  "channels",
+];
 
 export async function startScene(
   t: TestContext,
