@@ -39,10 +39,6 @@ const MAX_CHARS = 200;
 export function isStopRequest(message: string): boolean {
   const trimmed = message.trim();
   if (trimmed.length > MAX_CHARS) return false;
-  const phrase = trimmed
-    .replaceAll("’", "'")
-    .replace(TRAILING_PUNCTUATION, "")
-    .replace(/\s+/g, " ")
-    .toLowerCase();
+  const phrase = trimmed.replaceAll("’", "'").replace(TRAILING_PUNCTUATION, "").replace(/\s+/g, " ").toLowerCase();
   return STOP_PHRASES.has(phrase);
 }
