@@ -173,6 +173,7 @@ it("a domain of the SDK imports only the listed domains, without cycles; type im
     agents: ["heartbeat", "memory", "models", "tools"],
     channels: ["heartbeat", "tools"],
     client: ["protocol"],
+    commands: ["tools"],
     config: ["gateway"],
     device: ["client"],
     gateway: ["approvals"],
@@ -218,8 +219,9 @@ it("the host names no plugin, namespace or channel", () => {
   });
   assert.ok(manifests.length >= 9);
   // Words that the host needs itself: its configuration and mapping engine, the status of an HTTP reply, nodes of a graph, hidden secrets,
-  // sends of a socket; and, below, ordinary ones such as process memory, npm workspaces, plugins that wake, and the usage of a command.
+  // sends of a socket; and, below, ordinary ones such as process memory, npm workspaces, plugins that wake, and commands and their usage.
   const ordinary = [
+    "commands",
     "dev",
     "health",
     "logs",
@@ -410,8 +412,8 @@ it("no code distinguishes errors by their message: `code`, `details.code` and cl
     ["sdk/next-step.ts", "whether a message names its next step"],
     ["sdk/testing/contracts/provider.ts", "no secret in it"],
     // Not an error, but text that a person wrote.
-    ["sdk/kit/chat-commands/commands.ts", "a command"],
     ["plugins/chat/input.ts", "a character that is refused"],
+    ["plugins/commands/parse.ts", "a command"],
   ]);
   const found = new Set(files.filter((file) => match.test(file.text)).map(({ path }) => path));
   assert.deepEqual([...found].sort(), [...excused.keys()].sort());

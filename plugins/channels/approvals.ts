@@ -9,6 +9,7 @@ import type {
   ForwardedApproval,
 } from "@svc/sdk/approvals";
 import type { MessageButton } from "@svc/sdk/channels";
+import type { ChatCommand } from "@svc/sdk/commands";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createHash } from "node:crypto";
 import type { ChannelAccounts } from "./accounts/channel-accounts.ts";
@@ -100,16 +101,17 @@ export function createApprovalChats({ accounts, outbox, sessions, decisions }: A
       return true;
     },
 
-    /** The answer of `/approve`. */
-    async approve(
-      words: string,
-      by: Pick<Parameters<ApprovalDecisions["decide"]>[0], "principal" | "by">,
-    ): Promise<string> {
-      const [id = "", decision = ""] = words.trim().split(/\s+/);
-      const known = DECISIONS.find((one) => one === decision.toLowerCase());
-      if (id === "" || !known) return `Write: /approve <id> ${DECISIONS.join("|")}`;
-      return (await decide({ id, decision: known, ...by })) ?? `${pastOf(known)}.`;
-    },
+    command: {
+      summary: "decide an approval request",
+      usage: `<id> ${DECISIONS.join("|")}`,
+      async run({ text, surface, principal, sender }) {
+        if (surface !== "channel" || !sender) return { reply: "Decide here with: svc approvals allow <id>, or deny." };
+        const [id = "", word = ""] = text.trim().split(/\s+/);
+        const decision = DECISIONS.find((one) => one === word.toLowerCase());
+        if (id === "" || !decision) return { reply: `Write: /approve <id> ${DECISIONS.join("|")}` };
+        return { reply: (await decide({ id, decision, principal, by: nameOf(sender) })) ?? `${pastOf(decision)}.` };
+      },
+    } satisfies ChatCommand,
   };
 
   /** @returns a sentence if the decision does not count; its success is shown in the message of the request */

@@ -4,6 +4,7 @@ import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { ApprovalDecisions, ApprovalForwarder } from "@svc/sdk/approvals";
 import { Channel, channelLogin, channelPairing, channels, Delivery, outbound, webLogin } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
+import { ChatCommand, ChatCommands } from "@svc/sdk/commands";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Documents, Transcription } from "@svc/sdk/media";
@@ -28,6 +29,7 @@ import { createDelivery } from "./outbox/delivery.ts";
 import { type AcceptedMessage, InboundStore } from "./inbound/inbound-store.ts";
 import { createLogout } from "./accounts/logout.ts";
 import { messageTool } from "./outbox/message-tool.ts";
+import { menuOf } from "./inbound/commands.ts";
 import { OpenStorage } from "./open-storage.ts";
 import { Outbox } from "./outbox/outbox.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
@@ -81,14 +83,15 @@ export default definePlugin({
     systemEvents: live(SystemEvents),
     fetching: live(OutboundFetch),
     decisions: live(ApprovalDecisions),
+    commands: live(ChatCommands),
   },
   configWarnings: strangersInMain,
   provides: [Delivery, GroupToolPolicy],
-  after: ["agents", "sessions"],
+  after: ["agents", "commands", "sessions"],
 
   setup(gateway) {
     const { clock, log, services, signal } = gateway;
-    const { sessions, runs, agents, host, config, documents, transcription, systemEvents, fetching, decisions } =
+    const { sessions, runs, agents, commands, host, config, documents, transcription, systemEvents, fetching, decisions } =
       services;
     const storage = new OpenStorage(services.storage);
     const inbound = new InboundStore(storage);
@@ -105,7 +108,7 @@ export default definePlugin({
       random,
       receive: (from, message) => receiving.receive(sourceOf(from), message),
       connected: (from) => outbox.connected(from),
-      commands: () => [],
+      commands: () => menuOf(commands.get()),
     });
     const outbox = new Outbox({
       store: texts,
@@ -142,6 +145,7 @@ export default definePlugin({
         const channel = accounts.channel(message.channel);
         return channel && accounts.account(channel, message.accountId)?.account;
       },
+      commands,
       isAllowed,
       clock,
       log,
@@ -151,6 +155,7 @@ export default definePlugin({
     const refusals = new Refusals({ clock, log });
     const approvalChats = createApprovalChats({ accounts, outbox, sessions, decisions });
     gateway.extend(ApprovalForwarder, "channels", approvalChats.forwarder);
+    gateway.extend(ChatCommand, "approve", approvalChats.command);
     const context = new ContextStore(storage);
     const receiving = new Receiving({
       store: inbound,
@@ -161,6 +166,7 @@ export default definePlugin({
       refusals,
       say: (text) => outbox.add(text),
       sessions,
+      commands,
       clock,
       log,
       waiting: (channel, accountId) => answering.waiting(channel, accountId),

@@ -1,7 +1,8 @@
 /** Chat: sends messages to an agent, streams and stops its replies, returns the history. */
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, live } from "@svc/sdk";
 import { AgentRuns } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
+import { ChatCommands } from "@svc/sdk/commands";
 import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { createAborts } from "./abort.ts";
@@ -18,11 +19,12 @@ const DEFAULT_HISTORY = 200;
 export default definePlugin({
   id: "chat",
   api: "^1.0.0",
-  requires: { sessions: Sessions, runs: AgentRuns, storage: Storage },
+  requires: { sessions: Sessions, runs: AgentRuns, storage: Storage, chatCommands: live(ChatCommands) },
+  after: ["commands"],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
-    const { sessions, runs, storage } = services;
+    const { sessions, runs, storage, chatCommands } = services;
     const emit = gateway.event(chatEvent);
     const sent = createSentRuns();
     const aborts = createAborts({ sessions, runs, sent });
@@ -44,7 +46,7 @@ export default definePlugin({
           ...(entry?.verboseLevel === undefined ? {} : { verboseLevel: entry.verboseLevel }),
         };
       },
-      send: createSend({ sessions, runs, sent, aborts, commands, clock, log, emitSoon }),
+      send: createSend({ sessions, runs, sent, aborts, commands, chatCommands, clock, log, emitSoon }),
       abort: aborts.handler,
       inject: createInject({ sessions, clock, emit }),
     });

@@ -1,9 +1,10 @@
 /** Handler of `chat.send`: a message starts a run, executes a command, or stops runs. Spec: protocol/methods-chat.md §2. */
-import { type Command, commandIn, obey } from "@svc/kit/chat-commands";
+import { isStopRequest } from "@svc/kit/chat-commands";
 import { readAttachments } from "@svc/kit/media";
-import { type Call, type Handler, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
+import { type Call, type Handler, invalidRequest, type Live, type ParamsOf, type ResultOf } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunRequest, RunState } from "@svc/sdk/agents";
 import type { chat } from "@svc/sdk/chat";
+import type { ChatCommandOutcome, ChatCommands, ParsedCommand } from "@svc/sdk/commands";
 import {
   type ImageBlock,
   injectedMessage,
@@ -11,7 +12,7 @@ import {
   THINKING_LEVELS,
   type ThinkingLevel,
 } from "@svc/sdk/models";
-import type { Sessions } from "@svc/sdk/sessions";
+import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { Aborts } from "./abort.ts";
 import type { CommandLog } from "./command-log.ts";
 import { cleanMessage, isBlank } from "./input.ts";
@@ -26,14 +27,13 @@ type SendResult = ResultOf<typeof chat.send>;
 const CHANNEL = "webchat";
 
 export interface SendOptions {
-  readonly sessions: Pick<
-    Sessions,
-    "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append" | "context"
-  >;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "freshen" | "sendPolicy" | "append">;
   readonly runs: Pick<AgentRuns, "start" | "state" | "active" | "queueMode" | "wait">;
   readonly sent: SentRuns;
   readonly aborts: Pick<Aborts, "all">;
   readonly commands: CommandLog;
+  /** Without them, every message but a stop request goes to the agent. */
+  readonly chatCommands: Live<ChatCommands>;
   readonly clock: { now(): number };
   readonly log: { info(fields: object, message: string): void };
   /** Sends a `chat` event after the response to the call, so that clients know the run id first. */
@@ -48,13 +48,21 @@ interface Checked {
   readonly message: string;
   readonly images: readonly ImageBlock[];
   readonly thinking: ThinkingLevel | undefined;
-  readonly command: Command | undefined;
+  readonly command: ParsedCommand | undefined;
 }
 
-interface Accepted extends Checked {
+/** What a run is started with. */
+interface Beginning {
+  readonly message: string;
+  readonly compact?: string | undefined;
   /** Set when a queue mode was chosen for the session. */
   readonly queue: QueueMode | undefined;
+  /** As `prepare` of `AgentRuns.start`. */
+  readonly before?: (() => Promise<unknown>) | undefined;
 }
+
+/** Choice: stop requests are part of `chat.send`, so they work without the plugin `commands`. */
+const STOP: ParsedCommand = { name: "stop", text: "", urgent: true };
 
 export function createSend(options: SendOptions): Handler<typeof chat.send> {
   /** Requests being accepted, by idempotency key: a repeated request waits and gets the same outcome. */
@@ -74,7 +82,7 @@ export function createSend(options: SendOptions): Handler<typeof chat.send> {
 }
 
 /** @throws GatewayError `INVALID_REQUEST` */
-function check(call: SendCall, { sessions, log }: SendOptions): Checked {
+function check(call: SendCall, { sessions, chatCommands, log }: SendOptions): Checked {
   const message = cleanMessage(call.params.message);
   const { images, dropped } = readAttachments(call.params.attachments);
   for (const reason of dropped) log.info({ runId: call.params.idempotencyKey }, `attachment dropped: ${reason}`);
@@ -84,7 +92,8 @@ function check(call: SendCall, { sessions, log }: SendOptions): Checked {
   }
   const thinking = thinkingLevel(call.params.thinking);
   const key = sessions.canonicalKey(call.params.sessionKey);
-  return { call, key, message, images, thinking, command: commandIn(message) };
+  const command = isStopRequest(message) ? STOP : chatCommands.get()?.parse(message);
+  return { call, key, message, images, thinking, command };
 }
 
 function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
@@ -95,17 +104,14 @@ function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
   );
 }
 
-/** Reads storage once and writes it once before the response. */
+/** Reads storage once and writes it once before the response, unless a command does more. */
 async function accept(options: SendOptions, checked: Checked): Promise<SendResult> {
   const { sessions, runs, commands, aborts } = options;
-  const { call, key, command } = checked;
+  const { call, key, message, command } = checked;
   const { sessionKey, idempotencyKey: runId } = call.params;
-  const isBusy = runs.active(key).length > 0;
-  // A busy session is not stale; a command that resets it, or stops runs, needs it unchanged.
-  const isForAgent = command === undefined || command.kind === "compact";
-  const isInbound = isForAgent && !isBusy;
+  const isForAgent = command === undefined;
   const [entry, answered, mode, run] = await Promise.all([
-    isInbound ? sessions.freshen(key, { channel: CHANNEL }).then((fresh) => fresh.entry) : sessions.get(key),
+    isForAgent ? inboundEntry(options, key) : sessions.get(key),
     commands.find(runId),
     isForAgent ? runs.queueMode(key, CHANNEL) : undefined,
     isForAgent ? undefined : runs.state(runId), // for other messages, `start` returns it
@@ -113,29 +119,46 @@ async function accept(options: SendOptions, checked: Checked): Promise<SendResul
   if (sessions.sendPolicy(key, entry) === "deny") {
     invalidRequest(`sending to session "${sessionKey}" is disabled (sendPolicy "deny"); an admin can allow it`);
   }
-  if (command?.kind === "stop") return aborts.all(sessionKey, "stop");
+  if (command?.name === STOP.name) return aborts.all(sessionKey, "stop");
   if (run) return repeated(run, key, runs);
   if (answered) return repeated({ ...answered, runId, source: "chat", status: "ok" }, key, runs);
-
-  // Choice: without any setting each message gets its own reply, since clients wait for the end of their own run.
-  const isChosen = entry?.["queueMode"] !== undefined || mode !== "followup";
-  const accepted: Accepted = { ...checked, queue: isChosen ? mode : undefined };
-  if (!command || command.kind === "compact") return startRun(options, accepted);
-  const act = () => obey(command, key, sessions, { principal: call.principal, now: options.clock.now() });
-  if (command.kind === "restart" && (command.text !== "" || checked.images.length > 0)) {
-    return startRun(options, { ...accepted, queue: undefined, message: command.text }, act);
-  }
-  return answer(options, accepted, await act());
+  if (command) return obey(options, checked, command);
+  return startRun(options, checked, { message, queue: chosenMode(entry, mode) });
 }
 
-/** @param prepare as for `AgentRuns.start` */
-async function startRun(
-  options: SendOptions,
-  accepted: Accepted,
-  prepare?: () => Promise<unknown>,
-): Promise<SendResult> {
+/** The entry for a message to the agent. A busy session is not stale; a command that resets it, or stops runs, needs it unchanged. */
+async function inboundEntry({ sessions, runs }: SendOptions, key: string): Promise<SessionEntry | undefined> {
+  if (runs.active(key).length > 0) return sessions.get(key);
+  return (await sessions.freshen(key, { channel: CHANNEL })).entry;
+}
+
+/** Choice: without any setting each message gets its own reply, since clients wait for the end of their own run. */
+function chosenMode(entry: SessionEntry | undefined, mode: QueueMode | undefined): QueueMode | undefined {
+  return entry?.["queueMode"] !== undefined || mode !== "followup" ? mode : undefined;
+}
+
+/** Runs a command: answers, or starts the run that it asks for. */
+async function obey(options: SendOptions, checked: Checked, command: ParsedCommand): Promise<SendResult> {
+  const { chatCommands, runs } = options;
+  const { call, key, images } = checked;
+  const outcome: ChatCommandOutcome = (await chatCommands.get()?.run(command, {
+    sessionKey: key,
+    principal: call.principal,
+    runId: call.params.idempotencyKey,
+    surface: "chat",
+    ...(images.length === 0 ? {} : { hasImages: true }),
+  })) ?? { message: checked.message }; // the plugin stopped meanwhile
+  if ("reply" in outcome) return answer(options, checked, outcome.reply);
+  const { message, compact, before } = outcome;
+  if (before) return startRun(options, checked, { message, compact, queue: undefined, before }); // never merged into another run
+  const [entry, mode] = await Promise.all([inboundEntry(options, key), runs.queueMode(key, CHANNEL)]);
+  return startRun(options, checked, { message, compact, queue: chosenMode(entry, mode) });
+}
+
+async function startRun(options: SendOptions, checked: Checked, beginning: Beginning): Promise<SendResult> {
   const { runs, sent } = options;
-  const { call, key, message, images, thinking, queue, command } = accepted;
+  const { call, key, images, thinking } = checked;
+  const { message, compact, queue, before } = beginning;
   const { sessionKey, idempotencyKey: runId, timeoutMs } = call.params;
   const { connection, principal } = call;
   const isDirective = call.params.message.trimStart().startsWith("/"); // Spec: `thinking` does not apply to directives
@@ -149,10 +172,10 @@ async function startRun(
     ...(images.length === 0 ? {} : { images }),
     ...(thinking === undefined || isDirective ? {} : { thinking }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(command?.kind === "compact" ? { compact: command.instructions } : {}),
+    ...(compact === undefined ? {} : { compact }),
     ...(connection?.caps.includes("tool-events") ? { connectionId: connection.id } : {}),
   };
-  const starting = runs.start(request, prepare);
+  const starting = runs.start(request, before);
   const isOurs = sent.add(runId, sessionKey, starting); // before it resolves: the first events may come earlier
   try {
     const { fresh, state } = await starting;
@@ -168,7 +191,7 @@ async function startRun(
 const isOpen = ({ status }: RunState) => status === "accepted" || status === "running";
 
 /** Answers a command without a run: appends the reply to the transcript and sends one `final` event under the caller's key. Spec: events.md §4. */
-async function answer(options: SendOptions, { call, key }: Accepted, text: string): Promise<SendResult> {
+async function answer(options: SendOptions, { call, key }: Checked, text: string): Promise<SendResult> {
   const { sessions, commands, clock, emitSoon } = options;
   const { sessionKey, idempotencyKey: runId } = call.params;
   const now = clock.now();

@@ -1,5 +1,4 @@
 /** The conversation of a person (or a pipe) over streams: prints replies as they arrive, reads lines, handles Ctrl-C. */
-import { HELP, namesCommand } from "@svc/kit/chat-commands";
 import { answerIn, answerPrompt, endLine, type OpenQuestions, questionLines, type QuestionNews } from "@svc/kit/exec";
 import { type GatewayError, isGatewayError, messageOf } from "@svc/sdk";
 import { visibleLines } from "@svc/sdk/cli";
@@ -21,7 +20,6 @@ export const LOCAL_HELP = [
   "/history [n]  show the last n messages (20)",
   "/quit         leave, as Ctrl-C does at the prompt; during a reply, Ctrl-C stops the reply",
   "y, n, always  answer a question that waits for a decision",
-  HELP,
 ].join("\n");
 
 /** Sends one message and prints the reply as it arrives. @throws GatewayError as `Conversation.send` */
@@ -199,20 +197,11 @@ async function handleLine(
   }
 }
 
-/** @returns whether `line` was a local command, or an unknown command */
+/** Choice: `/help` shows the local commands, then the gateway lists its own. @returns whether `line` is done */
 async function localCommand(conversation: Conversation, line: string, terminal: Terminal): Promise<boolean> {
-  if (line === "/help") {
-    terminal.output.write(`${LOCAL_HELP}\n`);
-    return true;
-  }
-  const [, count] = /^\/history(?:\s+([1-9]\d{0,2}|1000))?$/.exec(line) ?? [undefined, undefined];
-  if (line !== "/history" && count === undefined) {
-    if (!/^\/[a-z]+(\s|$)/i.test(line) || namesCommand(line)) return false;
-    terminal.note(
-      `Unknown command ${visibleLines(line)}; /help lists the commands. To send it to the agent, put it in quotes.`,
-    );
-    return true;
-  }
-  await showHistory(conversation, Number(count ?? 20), terminal);
+  if (line === "/help") terminal.output.write(`${LOCAL_HELP}\n`);
+  const [found, count = "20"] = /^\/history(?:\s+([1-9]\d{0,2}|1000))?$/.exec(line) ?? [];
+  if (found === undefined) return false;
+  await showHistory(conversation, Number(count), terminal);
   return true;
 }

@@ -1,5 +1,4 @@
 /** Translation between what Slack sends and messages of the gateway. Pure. */
-import { namesCommand } from "@svc/kit/chat-commands";
 import type { Static } from "@svc/sdk";
 import type { InboundChat, InboundMedia, InboundMessage } from "@svc/sdk/channels";
 import { emojiNamed } from "./emoji.ts";
@@ -22,6 +21,8 @@ export type DeliveryKind = "events_api" | "interactive" | "slash_commands";
 export interface Bot {
   readonly userId: string;
   readonly slashCommand: string;
+  /** Names of the gateway's commands: `/svc status` is the command `/status`, `/svc hello` the text `hello`. */
+  readonly commands: readonly string[];
 }
 
 /** A message whose text still has Slack's markup. `named` completes it. */
@@ -209,12 +210,14 @@ function fromCommand(body: unknown, bot: Bot): Incoming | undefined {
       id: `command:${call.trigger_id}`,
       chat: { ...chat, ...(isDirect || name === "" ? {} : { name }) },
       sender: { id: user },
-      text: said === "" ? "/help" : namesCommand(`/${said}`) ? `/${said}` : said,
+      text: said === "" ? "/help" : bot.commands.includes(firstWord(said)) ? `/${said}` : said,
       mentioned: true,
     },
     people: [user, ...mentionedIn(said)],
   };
 }
+
+const firstWord = (text: string) => text.split(/\s/, 1)[0]?.toLowerCase() ?? "";
 
 /** @param type `channel_type` of the event; `app_mention` and reactions have none, but direct chats have ids of their own */
 function chatOf(id: string, type: string | null | undefined, teamId?: string | null, threadId?: string): InboundChat {

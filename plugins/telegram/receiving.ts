@@ -107,7 +107,7 @@ async function accept(items: readonly (readonly Update[])[], receiving: Receivin
         const receipt = await run.receive(message);
         if (receipt.accepted) continue;
         if (receipt.reason === "busy") return item[0];
-        log.debug({ reason: receipt.reason, chat: message.chat.id }, "a Telegram message was not accepted");
+        log.debug({ reason: receipt.reason }, "a Telegram message was not accepted");
       } catch (error) {
         if (!run.signal.aborted)
           log.warn({ account: run.accountId, err: error }, "the gateway did not take a Telegram message; trying again");

@@ -19,10 +19,11 @@ import {
 } from "@svc/sdk";
 import type { AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { ChannelAccount } from "@svc/sdk/channels";
+import type { ChatCommands } from "@svc/sdk/commands";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { ToolAddress } from "@svc/sdk/tools";
 import type { Attached } from "./attachments.ts";
-import { type Beginning, isStop, obeyCommand, type Obeyed } from "./commands.ts";
+import { type Beginning, obeyCommand, type Obeyed } from "./commands.ts";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import { draftId, type LiveAnswers } from "./live-answers.ts";
 import type { Outbox } from "../outbox/outbox.ts";
@@ -47,6 +48,7 @@ interface AnsweringSources {
   readonly outbox: Pick<Outbox, "insert" | "stored">;
   readonly runs: Live<AgentRuns>;
   readonly sessions: Live<Sessions>;
+  readonly commands: Live<ChatCommands>;
   readonly clock: Clock;
   /** Reads the files of a message. */
   readonly attachments: (message: AcceptedMessage) => Promise<Attached>;
@@ -194,8 +196,9 @@ export class Answering {
   async #obey(message: AcceptedMessage): Promise<Obeyed> {
     const { sessionKey, job } = message;
     if (job.command === undefined) return { run: {} };
-    const act = async () => obeyCommand(message, this.#services(), this.#sources.clock.now());
-    return isStop(job.command) ? act() : this.#beginnings.take(sessionKey, act);
+    const commands = this.#sources.commands.get();
+    const act = async () => obeyCommand(message, commands, addressOf(message));
+    return commands?.parse(job.command)?.urgent ? act() : this.#beginnings.take(sessionKey, act);
   }
 
   /** @throws the error of a permanent refusal, or of the temporary refusal number `MAX_REFUSALS` */
@@ -240,7 +243,7 @@ export class Answering {
     const request: RunRequest = {
       runId,
       sessionKey,
-      message: [job.message, ...notes].filter((part) => part !== "").join("\n\n"),
+      message: [run.message ?? job.message, ...notes].filter((part) => part !== "").join("\n\n"),
       ...(images.length === 0 ? {} : { images }),
       source: "channel",
       queue: await runs.queueMode(sessionKey, channel),
@@ -248,7 +251,7 @@ export class Answering {
       toolAddress: addressOf(message),
       origin: { kind: "channel", id: job.principal.id, scopes: [...job.principal.scopes] },
       principal: job.principal,
-      ...run,
+      ...(run.compact === undefined ? {} : { compact: run.compact }),
     };
     await runs.start(request, prepare);
     this.#sources.log.info({ channel, account: accountId, runId, sessionKey }, "a message was handed to an agent");

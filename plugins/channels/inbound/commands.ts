@@ -1,59 +1,56 @@
 /** Runs commands that a person sends to the gateway in a chat, as `chat.send` does. Spec: protocol/methods-chat.md §2. */
-import { commandIn, obey } from "@svc/kit/chat-commands";
-import { isGatewayError } from "@svc/sdk";
-import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
-import type { Sessions } from "@svc/sdk/sessions";
+import { ERRORS, isGatewayError, unavailable } from "@svc/sdk";
+import type { RunRequest } from "@svc/sdk/agents";
+import type { MenuCommand } from "@svc/sdk/channels";
+import type { ChatCommandCall, ChatCommandOutcome, ChatCommands } from "@svc/sdk/commands";
 import type { AcceptedMessage } from "./inbound-store.ts";
+import { runMessage } from "./prompt.ts";
+import { senderIdOf } from "./sender.ts";
 
 /** The remaining step: send `reply` to the person, or start a run. */
 export type Obeyed = { readonly reply: string } | Beginning;
 
 /** A run to start. */
 export interface Beginning {
-  readonly run: Pick<RunRequest, "compact">;
-  /** Resets the session before the run. Idempotent. */
-  readonly restart?: () => Promise<void>;
+  readonly run: Partial<Pick<RunRequest, "compact" | "message">>;
+  /** Prepares the session before the run. Idempotent. */
+  readonly restart?: () => Promise<unknown>;
 }
 
-/** @param now epoch ms. @throws GatewayError `UNAVAILABLE` if a later attempt may succeed */
+/** @throws GatewayError `UNAVAILABLE` if a later attempt may succeed */
 export async function obeyCommand(
-  { sessionKey, runId, job }: AcceptedMessage,
-  { runs, sessions }: { readonly runs: Pick<AgentRuns, "state" | "active" | "abort">; readonly sessions: Sessions },
-  now: number,
+  message: AcceptedMessage,
+  commands: ChatCommands | undefined,
+  address: NonNullable<ChatCommandCall["address"]>,
 ): Promise<Obeyed> {
-  const command = readCommand(job.command ?? "");
-  if (command === undefined) return { run: {} };
-  if ("reply" in command) return command;
-  if (command.kind === "compact") return { run: { compact: command.instructions } };
-  if (await runs.state(runId)) return { run: {} }; // the command ran before a restart
-  if (command.kind === "stop") {
-    // Choice: stops runs that channels started in this session, not those of clients or scheduled jobs.
-    const stopped = runs
-      .active(sessionKey)
-      .filter((run) => run.source === "channel" && runs.abort(run.runId, "stop")).length;
-    return { reply: stopped === 0 ? "Nothing to stop." : `Stopped ${stopped} run${stopped === 1 ? "" : "s"}.` };
-  }
-  const act = () => obey(command, sessionKey, sessions, { principal: job.principal, now });
-  if (command.kind !== "restart" || command.text === "") return { reply: await act() };
-  let isDone = false;
-  const restart = async () => {
-    if (!isDone) await act();
-    isDone = true;
+  const { job, sessionKey, runId } = message;
+  if (!commands) return unavailable("the plugin commands is not running now; see: svc plugins list");
+  const parsed = commands.parse(job.command ?? "");
+  if (!parsed) return { run: {} };
+  const sender = { id: senderIdOf(message), ...(job.senderName === undefined ? {} : { name: job.senderName }) };
+  const call = { sessionKey, principal: job.principal, runId, surface: "channel", address, sender };
+  const outcome = await replyOfRefusal(() => commands.run(parsed, call));
+  if ("reply" in outcome) return outcome;
+  const { message: text, compact, before } = outcome;
+  const written = runMessage({ chat: { type: job.chatType, id: job.replyTo }, sender, text }, true);
+  return {
+    run: { message: written, ...(compact === undefined ? {} : { compact }) },
+    ...(before ? { restart: before } : {}),
   };
-  return { run: {}, restart };
 }
 
-function readCommand(text: string): ReturnType<typeof commandIn> | { readonly reply: string } {
+/** A refusal that another attempt would not change is shown to the person. */
+async function replyOfRefusal(run: () => Promise<ChatCommandOutcome>): Promise<ChatCommandOutcome> {
   try {
-    return commandIn(text);
+    return await run();
   } catch (error) {
-    if (isGatewayError(error) && error.code === "INVALID_REQUEST") return { reply: error.message };
+    if (isGatewayError(error) && !ERRORS[error.code].retry) return { reply: error.message };
     throw error;
   }
 }
 
-/** Whether the command is a stop, which overtakes waiting messages. */
-export function isStop(text: string): boolean {
-  const command = readCommand(text);
-  return command !== undefined && "kind" in command && command.kind === "stop";
+/** Commands for the menu of a network: those that people in a chat may use. */
+export function menuOf(commands: Pick<ChatCommands, "list"> | undefined): readonly MenuCommand[] {
+  const usable = (commands?.list() ?? []).filter(({ scope }) => scope !== "operator.admin");
+  return usable.map(({ name, summary }) => ({ name: name.replaceAll("-", "_"), description: summary }));
 }

@@ -9,7 +9,7 @@ export interface InboundJob {
   /** Message to the agent. */
   readonly message: string;
   readonly prompt: string;
-  /** Command of the person; it runs first, then the agent gets `message` if any text is left. */
+  /** Text with a command of the person; it runs first, and decides what the agent gets instead of `message`. */
   readonly command?: string;
   readonly principal: Principal;
   readonly chatType: "direct" | "group";

@@ -1,8 +1,8 @@
 /** Receives a message: checks access, finds the session, drops duplicates, records it and hands it on. Spec: http/sessions-routing.md §2, §3. */
-import { commandIn } from "@svc/kit/chat-commands";
 import { randomUUID } from "node:crypto";
 import { type Clock, isGatewayError, type Live, type Logger, Turns, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
+import type { ChatCommands } from "@svc/sdk/commands";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { isMention, isUser, refusalOf } from "../access/admission.ts";
 import type { Pairing } from "../access/pairing.ts";
@@ -13,7 +13,7 @@ import { checkedMessage, type Inbound, messageKey, type Source } from "./inbound
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
 import type { NetworkEvents } from "./network-events.ts";
 import { channelPrompt, nameOf, runMessage, wordsOf } from "./prompt.ts";
-import { principalId, principalOf } from "./sender.ts";
+import { principalOf, senderIdOf } from "./sender.ts";
 
 /** Choice: messages of one account that may wait for an answer; further ones are refused. */
 export const MAX_WAITING = 200;
@@ -24,6 +24,7 @@ interface ReceivingSources {
   readonly pairing: Pick<Pairing, "load" | "isApproved" | "request">;
   readonly events: NetworkEvents;
   readonly sessions: Live<Sessions>;
+  readonly commands: Live<ChatCommands>;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "info" | "debug">;
   /** Number of messages of an account that wait for an answer. */
@@ -138,13 +139,17 @@ export class Receiving {
       runId: randomUUID(),
       attempt: 1,
       acceptedAt: this.#lastAcceptedAt,
-      job: jobOf(source, message, user, before),
+      job: jobOf(source, message, { user, context: before, isCommand: (text) => this.#isCommand(text) }),
     };
     const last = before.at(-1);
     if (!(await store.accept(record, last ? [context.forget(place, last)] : [])))
       return { accepted: false, reason: "duplicate" };
     accepted(record);
     return { accepted: true, sessionKey };
+  }
+
+  #isCommand(text: string): boolean {
+    return this.#sources.commands.get()?.parse(text) !== undefined;
   }
 
   /** Keeps a message of a group for the next mention. */
@@ -199,14 +204,20 @@ function inboundAddress(
 function jobOf(
   { channel, label, capabilities, account }: Source,
   message: Inbound,
-  user: boolean,
-  context: readonly ContextMessage[],
+  {
+    user,
+    context,
+    isCommand,
+  }: {
+    readonly user: boolean;
+    readonly context: readonly ContextMessage[];
+    readonly isCommand: (text: string) => boolean;
+  },
 ): AcceptedMessage["job"] {
   const { chat, sender, media = [], messageId = message.id } = message;
-  const words = user && isAddressed(account, message) ? wordsBesideCommand(message.text) : undefined;
   return {
-    message: runMessage(words === undefined ? message : { ...message, text: words }, user, context),
-    ...(words === undefined ? {} : { command: message.text }),
+    message: runMessage(message, user, context),
+    ...(user && isAddressed(account, message) && isCommand(message.text) ? { command: message.text } : {}),
     prompt: channelPrompt(label, chat.type, capabilities),
     principal: principalOf(channel, account.id, sender.id, user),
     chatType: chat.type,
@@ -226,17 +237,6 @@ function isAddressed(account: ChannelAccount, message: Inbound): boolean {
   return message.event === undefined && (message.chat.type === "direct" || isMention(account, message));
 }
 
-/** Text for the agent after a command; `undefined` if the text is not a command. A malformed command counts as a command. */
-function wordsBesideCommand(text: string): string | undefined {
-  try {
-    const command = commandIn(text);
-    if (command?.kind === "restart") return command.text;
-    return command ? text : undefined;
-  } catch {
-    return text;
-  }
-}
-
 /** Whether the sender of an accepted message still has the access it was accepted with. */
 export function isStillAllowed(
   account: ChannelAccount,
@@ -244,7 +244,7 @@ export function isStillAllowed(
   isApproved: Pairing["isApproved"],
 ): boolean {
   const { principal, chatType, replyTo, parentId } = job;
-  const senderId = principal.id.slice(principalId(channel, accountId, "").length);
+  const senderId = senderIdOf({ channel, accountId, job });
   const isPaired = isApproved(channel, accountId, senderId);
   const chat = { type: chatType, id: replyTo, ...(parentId === undefined ? {} : { parentId }) };
   const message = { chat, sender: { id: senderId }, mentioned: true, text: "-" };

@@ -1,9 +1,19 @@
 /** The principal of a person who writes through a channel. Pure. */
 import type { Principal } from "@svc/sdk";
+import type { AcceptedMessage } from "./inbound-store.ts";
 
 /** Names the person within the gateway. */
-export function principalId(channel: string, accountId: string, senderId: string): string {
+function principalId(channel: string, accountId: string, senderId: string): string {
   return `channel:${channel}:${accountId}:${senderId}`;
+}
+
+/** Id of the sender of an accepted message on the network. */
+export function senderIdOf({
+  channel,
+  accountId,
+  job,
+}: Pick<AcceptedMessage, "channel" | "accountId" | "job">): string {
+  return job.principal.id.slice(principalId(channel, accountId, "").length);
 }
 
 /**

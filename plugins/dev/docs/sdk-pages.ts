@@ -9,6 +9,7 @@ export const DOMAINS = [
   "approvals",
   "channels",
   "chat",
+  "commands",
   "config",
   "cron",
   "devices",

@@ -1,2 +1,2 @@
-/** Chat commands handled by the gateway, in `chat.send` and in channels: `@svc/kit/chat-commands`. */
-export * from "./commands.ts";
+/** Messages that mean "stop", for every surface on which people write: `@svc/kit/chat-commands`. */
+export * from "./stop-phrases.ts";

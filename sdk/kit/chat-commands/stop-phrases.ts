@@ -32,13 +32,13 @@ const STOP_PHRASES: ReadonlySet<string> = new Set(Object.values(PHRASES).flat())
 
 const TRAILING_PUNCTUATION = /[\s.!?…,;:'")\]}。！？，、；：’”»]+$/u;
 
+/** Longer messages are no stop request: the patterns below would take a time that grows with the square of their length. */
+const MAX_CHARS = 200;
+
 /** Whether the whole message is a stop request, ignoring case, blanks and trailing punctuation. */
 export function isStopRequest(message: string): boolean {
-  const phrase = message
-    .trim()
-    .replaceAll("’", "'")
-    .replace(TRAILING_PUNCTUATION, "")
-    .replace(/\s+/g, " ")
-    .toLowerCase();
+  const trimmed = message.trim();
+  if (trimmed.length > MAX_CHARS) return false;
+  const phrase = trimmed.replaceAll("’", "'").replace(TRAILING_PUNCTUATION, "").replace(/\s+/g, " ").toLowerCase();
   return STOP_PHRASES.has(phrase);
 }

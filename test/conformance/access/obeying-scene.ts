@@ -16,6 +16,7 @@ const BUNDLE = [
   "agents",
   "approvals",
   "chat",
+  "commands",
   "config",
   "heartbeat",
   "models",

@@ -9,6 +9,7 @@ import { Answering, MAX_FAILURES } from "../../../plugins/channels/inbound/answe
 import type { AcceptedMessage, InboundEnding } from "../../../plugins/channels/inbound/inbound-store.ts";
 import type { NewText } from "../../../plugins/channels/outbox/outbox-store.ts";
 import { FAILED_TEXT } from "../../../plugins/channels/inbound/verdict.ts";
+import { openCommands } from "../commands/commands-scene.ts";
 
 const MESSAGE: AcceptedMessage = {
   key: "k",
@@ -21,7 +22,13 @@ const MESSAGE: AcceptedMessage = {
   job: {
     message: "hello",
     prompt: "",
-    principal: { id: "ann", role: "operator", scopes: ["operator.read"], provenance: "plugin", epoch: 0 },
+    principal: {
+      id: "ann",
+      role: "operator",
+      scopes: ["operator.read", "operator.write"],
+      provenance: "plugin",
+      epoch: 0,
+    },
     chatType: "direct",
     replyTo: "ann",
     maxTextChars: 100,
@@ -74,6 +81,7 @@ function scene({
     get: async () => settings(),
     reset: async (_key: string, reason: string) => void resets.push(reason),
   } as unknown as Sessions;
+  const { commands } = openCommands({ sessions: { get: () => sessions } });
   const log = (_fields: object, line: string) => void lines.push(line);
   const answering = new Answering({
     store: {
@@ -90,6 +98,7 @@ function scene({
     attachments: async () => ({ images: [], notes: [] }),
     live: { begin: () => undefined, end: async () => undefined, rest: async (_message, answer) => answer },
     accountOf: () => undefined,
+    commands: { get: () => commands },
     isAllowed: isAllowed ?? (() => true),
     clock,
     log: { info: () => undefined, warn: log },

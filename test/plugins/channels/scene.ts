@@ -11,14 +11,25 @@ import { testGateway, type TestGatewayOptions } from "@svc/sdk/testing";
 const requires = { sessions: Sessions, storage: Storage, delivery: Delivery, runs: AgentRuns };
 export type Inside = ServicesOf<typeof requires>;
 
-const BUNDLED = ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "plugins", "channels"];
+const BUNDLED = [
+  "storage-sqlite",
+  "sessions",
+  "models",
+  "provider-offline",
+  "agents",
+  "plugins",
+  "commands",
+  "channels",
+];
 
+/** @param without bundled plugins that are left out */
 export async function startScene(
   t: TestContext,
   plugins: readonly (Plugin | string)[],
-  options: TestGatewayOptions = {},
+  { without = [], ...options }: TestGatewayOptions & { readonly without?: readonly string[] } = {},
 ) {
   const found: { inside?: Inside } = {};
+  const bundled = BUNDLED.filter((id) => !without.includes(id));
   const probe = definePlugin({
     id: "probe",
     api: "^1.0.0",
@@ -26,7 +37,7 @@ export async function startScene(
     setup: (gateway) => gateway.start(() => void (found.inside = gateway.services)),
   });
   const config = { agents: { defaults: { skipBootstrap: true } }, ...options.config };
-  const running = await testGateway(t, { ...options, plugins: [...BUNDLED, ...plugins, probe], config });
+  const running = await testGateway(t, { ...options, plugins: [...bundled, ...plugins, probe], config });
   if (!found.inside) throw new Error(`the probe did not start: ${JSON.stringify(running.gateway.plugins())}`);
   return { ...running, inside: found.inside };
 }

@@ -6,6 +6,7 @@ import type { TestContext } from "node:test";
 import { type Call, type ConnectionInfo, invalidRequest, type ParamsOf, type Principal } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
+import type { ChatCommands } from "@svc/sdk/commands";
 import type { Message } from "@svc/sdk/models";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { createAborts } from "../../../plugins/chat/abort.ts";
@@ -14,6 +15,7 @@ import { createInject } from "../../../plugins/chat/injected.ts";
 import { createSend } from "../../../plugins/chat/send.ts";
 import { createSentRuns } from "../../../plugins/chat/sent-runs.ts";
 import type { ChatPayload } from "../../../plugins/chat/stream.ts";
+import { having, openCommands } from "../commands/commands-scene.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
 export const principal: Principal = {
@@ -105,12 +107,19 @@ export async function openScene(t: TestContext) {
   const log = { info: (_fields: object, text: string) => void dropped.push(text) };
   const commands = createCommandLog(storage);
   const context = async () => ({ summary: undefined, items: [] });
+  const chatCommands = openCommands({
+    sessions: having<Sessions>({ ...sessions, context }),
+    runs: having<AgentRuns>(runs),
+    clock,
+  }).commands;
+  const plugins = { chatCommands: chatCommands as ChatCommands | undefined };
   const send = createSend({
-    sessions: { ...sessions, context },
+    sessions,
     runs,
     sent,
     aborts,
     commands,
+    chatCommands: { get: () => plugins.chatCommands },
     clock,
     log,
     emitSoon: emit,
@@ -141,6 +150,8 @@ export async function openScene(t: TestContext) {
     sent,
     aborts,
     storage,
+    /** `chatCommands`: `undefined` without the plugin `commands`. */
+    plugins,
     /** Sends a valid message, changed by `change`. */
     async send(change: Partial<ParamsOf<typeof chat.send>> = {}, from: ConnectionInfo = connection([])) {
       const params = { sessionKey: "main", message: "hi", idempotencyKey: `k${++keys}`, ...change };

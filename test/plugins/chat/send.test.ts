@@ -29,7 +29,7 @@ describe("chat.send", () => {
 
   it("does not pass thinking on with a message that starts with a slash", async (t) => {
     const { send, started } = await openScene(t);
-    await send({ message: "/weather today", thinking: "high" });
+    await send({ message: "//weather today", thinking: "high" });
     assert.equal(started[0]?.message, "/weather today");
     assert.equal(started[0]?.thinking, undefined);
   });
@@ -179,6 +179,31 @@ describe("chat.send and the queue", () => {
 });
 
 describe("chat.send with a command", () => {
+  it("answers an unknown command instead of passing it to the agent", async (t) => {
+    const { send, started, events, freshened } = await openScene(t);
+    assert.deepEqual(await send({ message: "/stauts", idempotencyKey: "r1" }), { runId: "r1", status: "started" });
+    assert.match(events[0]?.message?.content[0]?.text ?? "", /^Unknown command \/stauts\. Did you mean \/status\?/);
+    assert.deepEqual([started, freshened], [[], []]);
+  });
+
+  it("passes every text to the agent without the plugin commands, except stop requests", async (t) => {
+    const { send, plugins, started, events, resets } = await openScene(t);
+    plugins.chatCommands = undefined;
+    for (const message of ["/new", "/nope", "//new", "/queue loud"]) await send({ message });
+    assert.deepEqual(
+      started.map(({ message }) => message),
+      ["/new", "/nope", "//new", "/queue loud"],
+    );
+    assert.deepEqual([events, resets], [[], []]);
+    assert.equal("ok" in (await send({ message: "please stop" })), true);
+  });
+
+  it("resets first and then runs images without text", async (t) => {
+    const { send, resets, started } = await openScene(t);
+    await send({ message: "/new", attachments: [{ content: png }] });
+    assert.deepEqual([resets.length, started[0]?.message, started[0]?.images?.length], [1, "", 1]);
+  });
+
   it("sets and returns the queue mode without a run, once", async (t) => {
     const { send, started, entries, events } = await openScene(t);
     const message = "/queue steer cap:3";

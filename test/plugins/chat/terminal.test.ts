@@ -106,13 +106,28 @@ describe("lines of a person", () => {
   it("may be local commands, which are not sent", async () => {
     const { conversation, terminal, input, calls, printed, notes } = open();
     const done = converse(conversation, terminal, { interactive: true });
-    input.end("/help\n/history 5\n/nope at all\n/quit\nnever\n");
+    input.end("/history 5\n/quit\nnever\n");
     assert.equal(await done, 0);
-    assert.deepEqual(calls, [["chat.history", { sessionKey: "main", limit: 5 }]]);
-    assert.match(notes.join("\n"), /^Unknown command \/nope at all; \/help lists the commands/);
-    const text = printed();
-    for (const told of [/Ctrl-C/, /\/compact/, /\/queue/]) assert.match(text, told);
-    assert.match(text, /you: hi/);
+    assert.deepEqual([calls, notes], [[["chat.history", { sessionKey: "main", limit: 5 }]], []]);
+    assert.match(printed(), /you: hi/);
+  });
+
+  it("ask the gateway for its commands after the local ones, and leave an unknown command to it", async () => {
+    const { conversation, terminal, input, says, messages, printed } = open();
+    const done = converse(conversation, terminal, { interactive: true });
+    for (const [at, line, reply] of [
+      [1, "/help", "/compact: shorten"],
+      [2, "/nope at all", "Unknown command /nope."],
+    ] as const) {
+      input.write(`${line}\n`);
+      await settled();
+      says(`r${at}`, "final", reply);
+      await settled();
+    }
+    input.end("/quit\n");
+    assert.equal(await done, 0);
+    assert.deepEqual(messages(), ["/help", "/nope at all"]);
+    assert.match(printed(), /\/history[^]*Ctrl-C[^]*\/compact: shorten[^]*Unknown command/);
   });
 
   it("go to the gateway when they are its commands", async () => {

@@ -46,7 +46,7 @@ export function startAccount(t: TestContext, channel: Channel, receive?: Receive
     .run({
       accountId: account.id,
       settings: account.settings,
-      commands: [],
+      commands: ["status", "help"].map((name) => ({ name, description: name })),
       signal: controller.signal,
       async receive(message) {
         const receipt = await (receive?.(message) ?? { accepted: true, sessionKey: "agent:main:main" });

@@ -9,7 +9,7 @@ import { type Bot, type DeliveryKind, named, toIncoming } from "../../../plugins
 import { ANN, callback, DIRECT, inRoom, mention, ROOM, said } from "./scene.ts";
 import { BOT, TEAM } from "./server.ts";
 
-const bot: Bot = { userId: BOT, slashCommand: "/svc" };
+const bot: Bot = { userId: BOT, slashCommand: "/svc", commands: ["status", "new", "help"] };
 const NAMES = new Map([
   [ANN, "Ann"],
   [BOT, "svc"],

@@ -2,17 +2,15 @@
  * `/trust` and `/status`: list the origins of the messages in a conversation, and trust them like the owner's. Spec:
  * design/security.md. Choice: both commands.
  */
-import { coversScope, floorOf, type Origin, originName, type Principal } from "@svc/sdk";
+import { floorOf, type Origin, originName } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/sessions";
 
 /** Choice: number of messages that are examined, and of authors that are listed. */
 const MAX_MESSAGES = 500;
 const MAX_NAMED = 10;
 
-type SessionsToTrust = Pick<Sessions, "context" | "ensure">;
-
 /** The origins with less authority than the owner, the least first; empty: only the owner. */
-async function authorsOf(key: string, sessions: SessionsToTrust): Promise<readonly Origin[]> {
+async function authorsOf(key: string, sessions: Pick<Sessions, "context">): Promise<readonly Origin[]> {
   const { origin, items } = await sessions.context(key, MAX_MESSAGES);
   // Answers are included: they are all that is left of events, which are not messages.
   const all = [origin, ...items.map(({ message }) => message.origin)];
@@ -26,23 +24,24 @@ function listed(authors: readonly Origin[]): string {
   return [...authors.slice(0, MAX_NAMED).map(originName), ...(more > 0 ? [`${more} more`] : [])].join(", ");
 }
 
-/** @param now epoch ms. @returns the reply */
-export async function trust(
+/**
+ * From now on, the messages of others that are in the conversation count as the owner's.
+ * @param by `now`: epoch ms; `runId`: a repetition with the same id changes nothing, so it trusts no later message
+ * @returns the reply
+ */
+export async function trustAuthors(
   key: string,
-  sessions: SessionsToTrust,
-  { principal, now }: { readonly principal: Principal; readonly now: number },
+  sessions: Pick<Sessions, "context" | "ensure" | "get">,
+  { now, runId }: { readonly now: number; readonly runId: string },
 ): Promise<string> {
-  if (!coversScope(principal.scopes, "operator.admin")) {
-    return "Only the owner of this gateway can trust a conversation, as a client with operator.admin: svc chat. /new starts a conversation without messages of others.";
-  }
-  const authors = await authorsOf(key, sessions);
+  const [entry, authors] = await Promise.all([sessions.get(key), authorsOf(key, sessions)]);
   if (authors.length === 0) return "This conversation contains only your own messages. Nothing has changed.";
-  await sessions.ensure(key, { trustedAt: now });
+  if (entry?.["trustedByRunId"] !== runId) await sessions.ensure(key, { trustedAt: now, trustedByRunId: runId });
   return `Trusted: the messages of ${listed(authors)} in this conversation now count as yours. Later messages do not.`;
 }
 
-/** @returns the reply */
-export async function status(key: string, sessions: SessionsToTrust): Promise<string> {
+/** @returns one sentence on who wrote the messages */
+export async function authorsText(key: string, sessions: Pick<Sessions, "context">): Promise<string> {
   const authors = await authorsOf(key, sessions);
   if (authors.length === 0) return `Session ${key}: it contains only messages of the owner.`;
   return (

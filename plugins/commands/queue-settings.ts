@@ -9,20 +9,18 @@ const MODES = ["collect", "followup", "steer", "steer-backlog", "steer+backlog",
 const DROPS = ["old", "new", "summarize"];
 const UNIT_MS: Readonly<Record<string, number>> = { "": 1, ms: 1, s: 1_000, m: 60_000 };
 
-export interface QueueCommand {
-  readonly kind: "queue";
-  /** Fields of the session entry; empty: only show the current settings. */
-  readonly patch: Partial<SessionEntry>;
-}
-
-/** @param words text after `/queue` @throws GatewayError `INVALID_REQUEST` listing the valid values */
-export function queueCommand(words: string): QueueCommand {
+/**
+ * Fields of the session entry; empty: only show the current settings.
+ * @param words text after `/queue`
+ * @throws GatewayError `INVALID_REQUEST` listing the valid values
+ */
+export function queueSettings(words: string): Partial<SessionEntry> {
   const patch = words
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "")
     .map(settingOf);
-  return { kind: "queue", patch: Object.assign({}, ...patch) as Partial<SessionEntry> }; // `assign` of a list is untyped
+  return Object.assign({}, ...patch) as Partial<SessionEntry>; // `assign` of a list is untyped
 }
 
 function settingOf(word: string): Partial<SessionEntry> {
@@ -41,8 +39,7 @@ function settingOf(word: string): Partial<SessionEntry> {
 }
 
 /** Reply with the queue settings of the session. */
-export function queueReply(entry: SessionEntry | undefined): string {
-  const { queueMode, queueDebounceMs, queueCap, queueDrop } = (entry ?? {}) as Partial<SessionEntry>; // a missing entry has none of them
+export function queueReply({ queueMode, queueDebounceMs, queueCap, queueDrop }: Partial<SessionEntry>): string {
   const set = [
     ...(typeof queueDebounceMs === "number" ? [`debounce ${queueDebounceMs} ms`] : []),
     ...(typeof queueCap === "number" ? [`cap ${queueCap}`] : []),

@@ -1,0 +1,2 @@
+/** Commands that people write in chats: `@svc/sdk/commands`. */
+export * from "./service.ts";
