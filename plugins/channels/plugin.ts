@@ -91,8 +91,19 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log, services, signal } = gateway;
-    const { sessions, runs, agents, commands, host, config, documents, transcription, systemEvents, fetching, decisions } =
-      services;
+    const {
+      sessions,
+      runs,
+      agents,
+      commands,
+      host,
+      config,
+      documents,
+      transcription,
+      systemEvents,
+      fetching,
+      decisions,
+    } = services;
     const storage = new OpenStorage(services.storage);
     const inbound = new InboundStore(storage);
     const texts = new OutboxStore(storage);
