@@ -1,9 +1,9 @@
 /** The bundled channels against local servers that speak the API of each network: how a test writes to a bot and reads its answers. */
 import type { TestContext } from "node:test";
-import { says as telegramSays } from "../telegram/scene.ts";
+import { CHAT, says as telegramSays } from "../telegram/scene.ts";
 import { startBotServer, TOKEN as TELEGRAM_TOKEN } from "../telegram/server.ts";
 import { startDiscord, TOKEN as DISCORD_TOKEN } from "../discord/server.ts";
-import { said } from "../slack/scene.ts";
+import { ANN, said } from "../slack/scene.ts";
 import { startSlack } from "../slack/server.ts";
 
 /** One network with its server. */
@@ -19,6 +19,12 @@ export interface TestNetwork {
   says(text: string): void;
   /** Texts that the bot has sent or edited, oldest first. */
   heard(): readonly string[];
+  /** Id of the person who writes. */
+  readonly person: string;
+  /** A number that grows when the gateway works on a message: before that, this network may lose it. Absent: the network repeats it. */
+  taken?(): number;
+  /** Ids of sent messages by which the network recognizes a repetition. Absent: it recognizes none. */
+  sentIds?(): readonly unknown[];
   /** The network stops answering, without closing anything. */
   falls(): void;
 }
@@ -34,6 +40,7 @@ const telegram: Start = async (t) => {
     settings: { apiRoot: server.apiRoot, pollSeconds: 1 },
     login: { botToken: TELEGRAM_TOKEN },
     wrong: { botToken: "1:wrong" },
+    person: String(CHAT),
     says: (text) => void server.push(telegramSays(text)),
     heard: texts,
     falls: () => server.next("getUpdates", ...Array.from({ length: 20 }, () => "silent" as const)),
@@ -58,6 +65,12 @@ const discord: Start = async (t) => {
       server.requests
         .filter(({ method, path }) => /^(?:POST|PATCH) \/channels\/\d+\/messages/.test(`${method} ${path}`))
         .map(({ body }) => String(body["content"])),
+    person: "160000000000000001",
+    taken: () => server.requests.filter(({ path }) => path.endsWith("/typing")).length,
+    sentIds: () =>
+      server.requests
+        .filter(({ method, path }) => /^POST \/channels\/\d+\/messages/.test(`${method} ${path}`))
+        .map(({ body }) => body["nonce"]),
     falls: () => server.mute(true),
   };
 };
@@ -71,6 +84,7 @@ const slack: Start = async (t) => {
     wrong: { botToken: "nonsense", appToken: "xapp-1" },
     says: (text) => void server.deliver("events_api", said(text)),
     heard: () => server.callsOf("chat.postMessage").map(({ args }) => args["text"] ?? ""),
+    person: ANN,
     falls: () => server.deafen(),
   };
 };
