@@ -3,6 +3,7 @@ import type { TestContext } from "node:test";
 import { CHAT, says as telegramSays } from "../telegram/scene.ts";
 import { startBotServer, TOKEN as TELEGRAM_TOKEN } from "../telegram/server.ts";
 import { startDiscord, TOKEN as DISCORD_TOKEN } from "../discord/server.ts";
+import { ADA, DIRECT, startServer as startMattermost, TOKEN as MATTERMOST_TOKEN } from "../mattermost/server.ts";
 import { ANN, said } from "../slack/scene.ts";
 import { startSlack } from "../slack/server.ts";
 
@@ -89,4 +90,20 @@ const slack: Start = async (t) => {
   };
 };
 
-export const NETWORKS: Readonly<Record<string, Start>> = { telegram, discord, slack };
+const mattermost: Start = async (t) => {
+  const server = await startMattermost(t);
+  return {
+    id: "mattermost",
+    settings: {},
+    login: { baseUrl: server.url, botToken: MATTERMOST_TOKEN },
+    wrong: { baseUrl: server.url, botToken: "wrong" },
+    person: ADA,
+    says: (text) => void server.says(text, { channel_id: DIRECT }),
+    heard: () => server.sent(/^(?:POST \/posts|PUT \/posts\/\w+\/patch)$/).map((body) => String(Object(body).message)),
+    taken: () => server.sent(/^POST \/users\/\w+\/typing$/).length,
+    sentIds: () => server.sent(/^POST \/posts$/).map((body) => Object(body).pending_post_id as unknown),
+    falls: () => void (server.state.isDeaf = server.state.isSilent = true),
+  };
+};
+
+export const NETWORKS: Readonly<Record<string, Start>> = { telegram, discord, slack, mattermost };

@@ -1,0 +1,176 @@
+/** Translation between Mattermost and messages of the gateway. Pure. */
+import { createHash } from "node:crypto";
+import { matches } from "@svc/sdk";
+import type { InboundChat, InboundEvent, InboundMedia, InboundMessage, MediaKind } from "@svc/sdk/channels";
+import { emojiOf } from "./emoji.ts";
+import {
+  type ChannelFacts,
+  FileInfo,
+  isId,
+  type NetworkEvent,
+  type Post,
+  type PostEvent,
+  type ReactionEvent,
+} from "./events.ts";
+
+/** The account on the server. */
+export interface Bot {
+  readonly id: string;
+  readonly name: string;
+  /** False: the token belongs to a person. */
+  readonly isBot: boolean;
+}
+
+/** What is known about an event beyond its own fields. */
+export interface EventFacts {
+  readonly bot: Bot;
+  readonly channel: ChannelFacts;
+  readonly senderName?: string | undefined;
+  /** First post of the thread; for a reaction: the post that it belongs to. */
+  readonly post?: Post | undefined;
+  readonly postSenderName?: string | undefined;
+}
+
+/** Types of posts that people write. */
+const WRITTEN: ReadonlySet<string> = new Set(["", "me"]);
+
+/**
+ * Whether the event is of no interest: from the bot, another bot or a webhook (whose posts carry the id of the person
+ * who created it), a system message, or a change that is no edit, e.g. a pin.
+ */
+export function isIgnored(event: NetworkEvent, botId: string): boolean {
+  if (event.kind === "reaction") return event.reaction.user_id === botId;
+  const { user_id: author, type = "", edit_at: editedAt = 0, props } = event.post;
+  const { from_bot: fromBot, from_webhook: fromWebhook } = Object(props) as Readonly<Record<string, unknown>>; // compared below
+  const isMachine = [fromBot, fromWebhook].some((mark) => mark === true || mark === "true");
+  return author === botId || isMachine || !WRITTEN.has(type) || (event.kind === "edited" && editedAt === 0);
+}
+
+/** The same for each arrival of the event. */
+export function idOf({ kind, post }: PostEvent): string {
+  return `${post.id}${{ posted: "", edited: `:edit:${post.edit_at ?? 0}`, deleted: ":deleted" }[kind]}`;
+}
+
+/** Converts an event that is not ignored. */
+export function toInbound(event: NetworkEvent, facts: EventFacts): InboundMessage {
+  if (event.kind === "reaction") return reactionOf(event, facts);
+  const { post, kind } = event;
+  const { bot, channel, senderName } = facts;
+  const { isMentioned, text } = addressed(kind === "deleted" ? "" : post.message, bot.name);
+  const change: InboundEvent | undefined =
+    kind === "posted" ? undefined : { kind: kind === "edited" ? "edit" : "deletion", messageId: post.id };
+  const media = kind === "deleted" ? [] : mediaOf(post);
+  const root = facts.post;
+  const at = { posted: post.create_at, edited: post.edit_at, deleted: post.delete_at }[kind] ?? 0;
+  return {
+    id: idOf(event),
+    messageId: post.id,
+    chat: chatOf(post.channel_id, channel, senderName, post.root_id),
+    sender: { id: post.user_id, ...(senderName === undefined ? {} : { name: senderName }) },
+    text,
+    mentioned: isMentioned || event.mentions?.includes(bot.id) === true,
+    ...(media.length > 0 ? { media } : {}),
+    ...(root
+      ? {
+          replyTo: {
+            messageId: root.id,
+            text: root.message,
+            ...(facts.postSenderName === undefined ? {} : { senderName: facts.postSenderName }),
+            isOwn: root.user_id === bot.id,
+          },
+        }
+      : {}),
+    ...(change ? { event: change } : {}),
+    ...(at > 0 ? { at } : {}),
+  };
+}
+
+function reactionOf(
+  { reaction, isRemoved }: ReactionEvent,
+  { bot, channel, senderName, post }: EventFacts,
+): InboundMessage {
+  const { user_id: userId, post_id: postId, emoji_name: name } = reaction;
+  const at = Math.max(reaction.create_at ?? 0, reaction.update_at ?? 0, reaction.delete_at ?? 0);
+  return {
+    ...(at > 0 ? { id: `${postId}:${userId}:${name}:${at}:${isRemoved ? "removed" : "added"}`, at } : {}),
+    messageId: postId,
+    chat: chatOf(post?.channel_id ?? "", channel, senderName, post?.root_id),
+    sender: { id: userId, ...(senderName === undefined ? {} : { name: senderName }) },
+    text: "",
+    event: {
+      kind: "reaction",
+      messageId: postId,
+      emoji: emojiOf(name),
+      ...(isRemoved ? { isRemoved } : {}),
+      isOwn: post?.user_id === bot.id,
+    },
+  };
+}
+
+/** @param senderName name of a direct chat. @param rootId id of the first post of the thread; empty: none */
+export function chatOf(id: string, channel: ChannelFacts, senderName?: string, rootId = ""): InboundChat {
+  const isDirect = channel.type === "D";
+  const name = isDirect ? senderName : channel.name;
+  return {
+    type: isDirect ? "direct" : "group",
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(rootId === "" ? {} : { threadId: rootId }),
+    ...(channel.teamId === undefined ? {} : { teamId: channel.teamId }),
+  };
+}
+
+/** A mention at the start is removed; one followed by a letter, a digit, or a dot and one of those is another name. */
+export function addressed(text: string, name: string): { readonly isMentioned: boolean; readonly text: string } {
+  const own = `@${name.replace(/[.\\^$*+?()[\]{}|]/g, String.raw`\$&`)}(?![a-z0-9_-]|\\.[a-z0-9_-])`;
+  const leading = new RegExp(String.raw`^\s*${own}[:,]?\s*`, "i");
+  if (leading.test(text)) return { isMentioned: true, text: text.replace(leading, "") };
+  return { isMentioned: new RegExp(String.raw`(?<![\w.@-])${own}`, "i").test(text), text };
+}
+
+function mediaOf({ metadata }: Post): readonly InboundMedia[] {
+  const { files } = Object(metadata) as { readonly files?: unknown }; // each entry is checked
+  return (Array.isArray(files) ? files : []).flatMap((file: unknown) => {
+    if (!matches(FileInfo, file)) return [];
+    const { id, name = "", mime_type: mimeType = "", size } = file;
+    return [
+      {
+        ref: id,
+        kind: kindOf(mimeType),
+        ...(name === "" ? {} : { name }),
+        ...(mimeType === "" ? {} : { mimeType }),
+        ...(size === undefined ? {} : { size }),
+      },
+    ];
+  });
+}
+
+function kindOf(mimeType: string): MediaKind {
+  const [kind] = mimeType.split("/", 1);
+  return kind === "image" || kind === "audio" || kind === "video" ? kind : "file";
+}
+
+/** A short id of something whose own id is long or secret. */
+export function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+/** Mentions of everybody notify nobody: a zero-width joiner follows their `@`. */
+export function withoutMassMentions(text: string): string {
+  return text.replace(/@(?=(?:all|channel|here)(?![\p{L}\p{N}]))/giu, "@\u200d");
+}
+
+/**
+ * An address as people write it: `<channel id>`, `channel:<id>`, `user:<id>`, `@username`.
+ * @returns `undefined`: not an address
+ */
+export function addressOf(text: string): string | undefined {
+  const [, prefix = "", rest = ""] = /^(channel:|user:|@)?(\S+)$/i.exec(text.trim()) ?? [];
+  const name = rest.toLowerCase();
+  if (prefix === "@") {
+    const isName = /^[a-z0-9][a-z0-9._-]{0,63}$/.test(name) && !["all", "channel", "here"].includes(name);
+    return isName ? `@${name}` : undefined;
+  }
+  if (!isId(name)) return undefined;
+  return prefix.toLowerCase() === "user:" ? `user:${name}` : name;
+}
