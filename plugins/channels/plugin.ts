@@ -236,12 +236,12 @@ export default definePlugin({
         isAway = true;
       }
     };
-    /** Without a channel there is nothing to do, and storage is not read. */
+    /** Without a configured channel there is nothing to do, and storage is not read. */
     const follow = async () => {
       if (!isOpen || signal.aborted) return;
       accounts.reconcile();
       answering.recheck();
-      if (accounts.channels().length === 0) return;
+      if (accounts.configured().length === 0 && !storage.isOpen) return;
       await withStorage(async () => {
         await pairing.load(); // access depends on it
         await Promise.all([answering.recover(), outbox.recover()]);

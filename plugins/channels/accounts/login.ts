@@ -8,13 +8,16 @@ import {
   invalidRequest,
   isGatewayError,
   notFound,
+  lazy,
   unavailable,
 } from "@svc/sdk";
 import type { Channel, channelLogin, LoginStep, LoginStepView, webLogin } from "@svc/sdk/channels";
 import type { ConfigEdit, ConfigStore } from "@svc/sdk/config";
-import { renderSVG } from "uqr";
 import { type ChannelAccounts, DEFAULT_ACCOUNT, defaultAccountOf } from "./channel-accounts.ts";
 import { toldError } from "./hidden.ts";
+
+/** QR codes are drawn only by logins that have one. */
+const qrCode = lazy(() => import("uqr"));
 
 /** Choice: milliseconds after which an unfinished login is forgotten. */
 const LOGIN_MS = 600_000;
@@ -137,6 +140,7 @@ export function createLogins({ accounts, config, clock, signal, env = process.en
   const byWeb: Handlers<typeof webLogin> = {
     async start({ params }) {
       const { login, qr } = await qrLogin(params.accountId);
+      const { renderSVG } = await qrCode();
       const image = Buffer.from(renderSVG(qr)).toString("base64");
       return { qrDataUrl: `data:image/svg+xml;base64,${image}`, message: login.step.message };
     },

@@ -1,12 +1,14 @@
 /** Sends one message through its channel, or changes a message that was sent. */
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, type Contribution, ERRORS, isGatewayError, untilAborted } from "@svc/sdk";
+import { type Clock, type Contribution, ERRORS, isGatewayError, lazy, untilAborted } from "@svc/sdk";
 import type { Channel, ChannelCall, ChannelPlace, OutboundMedia, SendReceipt } from "@svc/sdk/channels";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { secretsOf, toldError } from "../accounts/hidden.ts";
-import { rendered } from "./markup.ts";
 import type { OutboxText } from "./outbox-store.ts";
 import type { Piece } from "./pieces.ts";
+
+/** The Markdown library is loaded when the first message is sent. */
+const markupCode = lazy(() => import("./markup.ts"));
 
 /** Choice: milliseconds one piece may take. */
 export const SEND_MS = 60_000;
@@ -46,6 +48,7 @@ export function sendPiece(
 ): Promise<SendReceipt> {
   return callChannel(text, sources, async (channel, call) => {
     const { markup, replies, buttons: hasButtons } = channel.capabilities;
+    const { rendered } = await markupCode();
     const receipt: SendReceipt | undefined = await channel.send({
       ...call,
       id,
@@ -70,6 +73,7 @@ export function editPiece(
   return callChannel(text, sources, async (channel, call) => {
     const { markup, edits, buttons: hasButtons } = channel.capabilities;
     if (edits !== true || !channel.edit) throw new SendFailure("the channel cannot change messages", "gone");
+    const { rendered } = await markupCode();
     const shown = buttons !== undefined && hasButtons === true ? { buttons } : {};
     await channel.edit({ ...call, messageId, text: rendered(markdown, markup), ...shown });
     return { messageId };
