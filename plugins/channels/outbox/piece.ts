@@ -7,8 +7,14 @@ import { secretsOf, toldError } from "../accounts/hidden.ts";
 import type { OutboxText } from "./outbox-store.ts";
 import type { Piece } from "./pieces.ts";
 
-/** The Markdown library is loaded when the first message is sent. */
+/** The Markdown library is loaded with the first text that may contain markup. */
 const markupCode = lazy(() => import("./markup.ts"));
+/** A line that is the same in every markup. */
+const PLAIN_LINE = /^(?!\d+[.)])[\p{L}\p{N} .,!?'":;()]*$/u;
+
+async function rendered(markdown: string, markup: Channel["capabilities"]["markup"]): Promise<string> {
+  return PLAIN_LINE.test(markdown) ? markdown : (await markupCode()).rendered(markdown, markup);
+}
 
 /** Choice: milliseconds one piece may take. */
 export const SEND_MS = 60_000;
@@ -41,23 +47,23 @@ export type Addressed = Pick<OutboxText, "channel" | "accountId" | "to" | "threa
 
 /** @throws SendFailure only; an error of the channel is not a fault of its plugin, because networks fail */
 export function sendPiece(
-  text: Addressed & Pick<OutboxText, "extras">,
+  message: Addressed & Pick<OutboxText, "extras">,
   { id, text: markdown, replyTo, buttons, poll }: Piece,
   media: OutboundMedia | undefined,
   sources: PieceSources,
 ): Promise<SendReceipt> {
-  return callChannel(text, sources, async (channel, call) => {
+  return callChannel(message, sources, async (channel, call) => {
     const { markup, replies, buttons: hasButtons } = channel.capabilities;
-    const { rendered } = await markupCode();
+    const text = await rendered(markdown, markup);
     const receipt: SendReceipt | undefined = await channel.send({
       ...call,
       id,
-      text: rendered(markdown, markup),
+      text,
       ...(media === undefined ? {} : { media }),
       ...(replyTo !== undefined && replies === true ? { replyTo } : {}),
       ...(buttons !== undefined && hasButtons === true ? { buttons } : {}),
       ...(poll === undefined ? {} : { poll }),
-      ...(text.extras?.silent === true ? { silent: true } : {}),
+      ...(message.extras?.silent === true ? { silent: true } : {}),
     });
     return receipt ?? {}; // plain JavaScript may return nothing
   });
@@ -73,9 +79,8 @@ export function editPiece(
   return callChannel(text, sources, async (channel, call) => {
     const { markup, edits, buttons: hasButtons } = channel.capabilities;
     if (edits !== true || !channel.edit) throw new SendFailure("the channel cannot change messages", "gone");
-    const { rendered } = await markupCode();
     const shown = buttons !== undefined && hasButtons === true ? { buttons } : {};
-    await channel.edit({ ...call, messageId, text: rendered(markdown, markup), ...shown });
+    await channel.edit({ ...call, messageId, text: await rendered(markdown, markup), ...shown });
     return { messageId };
   });
 }

@@ -10,6 +10,8 @@ import { GIVE_UP_MS, Outbox } from "../../../plugins/channels/outbox/outbox.ts";
 import { OutboxStore } from "../../../plugins/channels/outbox/outbox-store.ts";
 import { type Fault, memoryStorage } from "./memory-storage.ts";
 
+await import("../../../plugins/channels/outbox/markup.ts"); // loaded on first use, which takes no ticks of the test clock
+
 const PIECES = ["the first part is this.", "the second part is that.", "the third part ends it."];
 const TEXT = { id: "1", channel: "pigeon", accountId: "a", to: "ann", text: PIECES.join(" "), maxChars: 25 };
 const HOUR_MS = 3_600_000;
