@@ -13,7 +13,7 @@ import type { Memory } from "./memory.ts";
 const CONNECT_MS = 30_000;
 /** Milliseconds after which a connection counts as a success. */
 const STABLE_MS = 30_000;
-/** Failures in a row after which the run ends: Discord resets the token of a bot that logs in a thousand times a day. */
+/** Failures in a row after which the library may connect again; with one more the run ends: Discord resets the token of a bot that logs in a thousand times a day. */
 const MAX_FAILURES = 3;
 /** Milliseconds to wait until Discord closes the connection. */
 const FAREWELL_MS = 500;

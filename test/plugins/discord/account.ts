@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { Channel, ChannelReport, InboundMessage, MenuCommand, OutboundMessage, Receipt } from "@svc/sdk/channels";
+import { soon } from "./server.ts";
 
 // The library imports it, and the first import opens stdin, which the check for open resources would count.
 await import("node:process");
@@ -45,7 +46,7 @@ export async function start(t: Pick<TestContext, "after">, channel: Channel, opt
     );
   const stop = () => {
     controller.abort();
-    return ended;
+    return soon(ended);
   };
   t.after(stop as () => Promise<never>); // the outcome is not used
   const call = { accountId: account.id, settings: account.settings, signal: AbortSignal.timeout(5_000) };
@@ -62,7 +63,8 @@ export async function start(t: Pick<TestContext, "after">, channel: Channel, opt
   await reported(options.until ?? "connected");
   return {
     call,
-    ended,
+    /** How the run ended: `returned`, or an error. */
+    outcome: () => soon(ended),
     stop,
     reported,
     /** The report that was waited for. */
@@ -84,7 +86,8 @@ function queue<T>() {
       if (first) first(value);
       else values.push(value);
     },
-    next: () => new Promise<T>((resolve) => (values.length > 0 ? resolve(values.shift() as T) : waiting.push(resolve))), // not empty
+    next: () =>
+      soon(new Promise<T>((resolve) => (values.length > 0 ? resolve(values.shift() as T) : waiting.push(resolve)))), // not empty
   };
 }
 

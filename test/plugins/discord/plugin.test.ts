@@ -1,11 +1,14 @@
 /** The plugin with its real client library against a small Discord: what comes in, what goes out, and what goes wrong. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import type { API } from "@discordjs/core";
 import { Channel } from "@svc/sdk/channels";
 import { channelContract, contributionOf } from "@svc/sdk/testing";
+import { createInbox } from "../../../plugins/discord/inbox.ts";
+import { emptyMemory } from "../../../plugins/discord/memory.ts";
 import plugin from "../../../plugins/discord/plugin.ts";
 import { type Account, refusal, start, type StartOptions } from "./account.ts";
-import { APPLICATION, BOT, type DiscordServer, startDiscord, TOKEN } from "./server.ts";
+import { APPLICATION, BOT, type DiscordServer, soon, startDiscord, TOKEN } from "./server.ts";
 
 const ADA = { id: "180000000000000001", username: "ada", global_name: "Ada" };
 const [GUILD, CHANNEL, OTHER, THREAD, DIRECT] = [
@@ -152,10 +155,10 @@ describe("messages that come in", () => {
     await first.received();
     const { id } = says(discord, "two", { guild_id: undefined });
     discord.cut(4013);
-    assert.match(String(await first.ended), /closed the connection \(4013\)/);
+    assert.match(String(await first.outcome()), /closed the connection \(4013\)/);
     discord.replies("GET /gateway/bot", { status: 502 });
     const failed = await start(t, channel, { until: "connecting" });
-    assert.match(String(await failed.ended), /status 502/);
+    assert.match(String(await failed.outcome()), /status 502/);
     const second = await start(t, channel);
     says(discord, "three", { guild_id: undefined });
     const message = await second.received();
@@ -174,7 +177,7 @@ describe("messages that come in", () => {
       },
     });
     says(discord, "refused", { guild_id: undefined });
-    await isSubmitted;
+    await soon(isSubmitted);
     assert.equal(await first.stop(), "returned");
     const second = await start(t, channel);
     assert.deepEqual(await texts(second, 1), ["refused"]);
@@ -208,10 +211,10 @@ describe("messages that come in", () => {
     discord.replies(path, { body: { id: THREAD, type: 11, name: "thread", parent_id: CHANNEL } });
     says(discord, "in the thread", { channel_id: THREAD });
     says(discord, "in a hidden channel", { channel_id: "160000000000000009" });
-    const { chat } = await account
-      .received()
-      .then(async (one) => (one.text === "in the thread" ? one : account.received()));
-    assert.deepEqual(chat, { type: "group", id: CHANNEL, name: "#name-2", threadId: THREAD, guildId: GUILD });
+    const chats = new Map([await account.received(), await account.received()].map(({ text, chat }) => [text, chat]));
+    const thread = { type: "group", id: CHANNEL, name: "#name-2", threadId: THREAD, guildId: GUILD };
+    assert.deepEqual(chats.get("in the thread"), thread);
+    assert.equal(chats.get("in a hidden channel")?.id, "160000000000000009");
   });
 
   it("have files, whose address is fetched when it is needed", async (t) => {
@@ -441,7 +444,7 @@ describe("a connection", () => {
       const discord = await startDiscord(t, { closesWith });
       const account = await start(t, await contribute(t, discord), { until: "needs-login" });
       assert.match(account.last()?.detail ?? "", detail);
-      assert.equal(await account.ended, "returned");
+      assert.equal(await account.outcome(), "returned");
     });
 
   it("with an expired token needs a login, and shows no token", async (t) => {
@@ -460,7 +463,7 @@ describe("a connection", () => {
     ] as const) {
       discord.replies("GET /gateway/bot", { body: { url, shards: 1, session_start_limit: { remaining: 1 } } });
       const account = await start(t, channel, { until: "connecting" });
-      assert.match(String(await account.ended), reason);
+      assert.match(String(await account.outcome()), reason);
     }
   });
 
@@ -499,21 +502,40 @@ describe("a connection", () => {
 });
 
 describe("a session that Discord does not resume", () => {
-  it("is replaced by a new one", async (t) => {
-    const discord = await startDiscord(t);
-    const channel = await contribute(t, discord);
-    const first = await start(t, channel);
-    discord.cut(4013);
-    await first.ended;
-    discord.forget();
-    const second = await start(t, channel);
-    says(discord, "after", { guild_id: undefined });
-    assert.deepEqual(await texts(second, 1), ["after"]);
-    assert.deepEqual(
-      discord.logins.map(({ op }) => op),
-      [2, 6, 2],
+  it("no longer counts what the next one has to repeat", () => {
+    const never = new Promise<never>(() => {});
+    const context = {
+      api: {} as API,
+      memory: emptyMemory(),
+      clock: { setTimeout: () => () => {} },
+      signal: AbortSignal.timeout(5_000),
+    }; // no request is made
+    const inbox = createInbox(
+      { receive: () => never },
+      { ...context, log: { debug() {}, info() {}, warn() {}, error() {} } },
     );
+    inbox.take({ t: "MESSAGE_CREATE", d: { channel_id: CHANNEL }, s: 9 });
+    assert.deepEqual([inbox.processed(9), inbox.processed(12)], [8, 8]);
+    inbox.take({ t: "READY", d: {}, s: 1 });
+    assert.equal(inbox.processed(1), 1);
   });
+
+  for (const code of [undefined, 4000])
+    it(`is replaced by a new one: ${code ?? "invalid session"}`, async (t) => {
+      const discord = await startDiscord(t);
+      const channel = await contribute(t, discord);
+      const first = await start(t, channel);
+      discord.cut(4013);
+      await first.outcome();
+      discord.forget(code);
+      const second = await start(t, channel);
+      says(discord, "after", { guild_id: undefined });
+      assert.deepEqual(await texts(second, 1), ["after"]);
+      assert.deepEqual(
+        discord.logins.map(({ op }) => op),
+        [2, 6, 2],
+      );
+    });
 });
 
 describe("a login", () => {

@@ -39,6 +39,7 @@ export async function startDiscord(
   const sockets = new Set<WebSocket>();
   let isMute = false;
   let isForgotten = false;
+  let refusal: number | undefined;
   let nextId = 170_000_000_000_000_000n;
   const newId = () => String(++nextId);
 
@@ -82,7 +83,10 @@ export async function startDiscord(
   const gateway = new WebSocketServer({ server: http });
   gateway.on("connection", (socket) => {
     sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
+    socket.on("close", (code) => {
+      sockets.delete(socket);
+      if (code === 1000) isForgotten = true;
+    });
     const say = (payload: object) => socket.send(JSON.stringify(payload));
     if (options.hello !== false) say({ op: 10, d: { heartbeat_interval: 40_000 } });
     socket.on("message", (raw: Buffer) => {
@@ -92,7 +96,8 @@ export async function startDiscord(
       logins.push({ op, d });
       if (d["token"] !== TOKEN) return socket.close(4004);
       if (options.closesWith !== undefined) return socket.close(options.closesWith);
-      if (op === 6 && isForgotten) return say({ op: 9, d: false });
+      if (op === 2) isForgotten = false;
+      if (op === 6 && isForgotten) return refusal === undefined ? say({ op: 9, d: false }) : socket.close(refusal);
       if (op === 6) {
         for (const event of events) if (event.s > Number(d["seq"])) say(event);
         return say({ op: 0, t: "RESUMED", d: {}, s: events.length });
@@ -150,8 +155,11 @@ export async function startDiscord(
         if (value) socket.pause();
         else socket.resume();
     },
-    /** Refuses to resume. */
-    forget: () => void (isForgotten = true),
+    /** Refuses to resume. @param code closes the connection; default: asks for a new login */
+    forget(code?: number) {
+      isForgotten = true;
+      refusal = code;
+    },
     /** Answers the next such request, e.g. `GET /users/@me`. */
     replies(line: string, reply: Reply) {
       replies.set(line, [...(replies.get(line) ?? []), reply]);
@@ -159,9 +167,18 @@ export async function startDiscord(
     /** The first request that matches, now or later. */
     async requested(pattern: RegExp): Promise<Recorded> {
       const found = requests.find(({ method, path }) => pattern.test(`${method} ${path}`));
-      return found ?? new Promise((resolve) => awaited.push({ pattern, resolve }));
+      return found ?? soon(new Promise((resolve) => awaited.push({ pattern, resolve })));
     },
   };
+}
+
+/** @throws Error if it does not happen within five seconds */
+export async function soon<T>(promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("it did not happen within five seconds")), 5_000);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 const LIMIT = { total: 1_000, remaining: 999, reset_after: 86_400_000, max_concurrency: 1 };

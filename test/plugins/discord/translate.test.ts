@@ -151,6 +151,8 @@ describe("an event", () => {
     assert.deepEqual(deletion?.event, { kind: "deletion", messageId: "100" });
     assert.deepEqual(deletion.sender, { id: ADA.id, name: "Countess", roles: ["15"] });
     assert.equal(read({ ...gone, id: "101" }, "MESSAGE_DELETE", known), undefined);
+    read(said({ id: "102", author: { id: SELF, username: "svc-bot", bot: true } }), "MESSAGE_CREATE", known);
+    assert.equal(read({ ...gone, id: "102" }, "MESSAGE_DELETE", known), undefined);
     const bulk = { ids: ["101", "100"], channel_id: CHANNEL, guild_id: GUILD };
     assert.equal(read(bulk, "MESSAGE_DELETE_BULK", known)?.id, "deletion:100");
   });
