@@ -36,7 +36,7 @@ export default definePlugin({
     const channel = defineChannel<Settings>({
       label: "Lines",
       capabilities: { chats: ["direct"], maxTextChars: 1_000 },
-      accounts: [{ id: "default", allowFrom, settings: { host, port } }],
+      accounts: [{ id: "default", dmPolicy: "allowlist", allowFrom, settings: { host, port } }],
       target: (text) => (PERSON.test(text.trim()) ? text.trim() : undefined),
 
       /** Returns when the connection ends, throws when it fails. The gateway then calls it again, each time later. */

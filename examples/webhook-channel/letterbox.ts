@@ -38,7 +38,7 @@ export default definePlugin({
     const channel = defineChannel<Settings>({
       label: "Letterbox",
       capabilities: { chats: ["direct"], maxTextChars: 4_000 },
-      accounts: [{ id: "default", allowFrom, settings: { replyUrl, secret } }],
+      accounts: [{ id: "default", dmPolicy: "allowlist", allowFrom, settings: { replyUrl, secret } }],
       target: (text) => (/^\S+$/.test(text.trim()) ? text.trim() : undefined),
 
       /**

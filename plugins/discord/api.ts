@@ -1,6 +1,6 @@
 /** Requests to Discord's REST API. With `connection.ts`, the only file that uses the network. */
 import type { API } from "@discordjs/core";
-import { GatewayError, invalidRequest, isGatewayError, lazy, messageOf, notFound } from "@svc/sdk";
+import { GatewayError, invalidRequest, lazy, messageOf, notFound } from "@svc/sdk";
 import type {
   ChannelCall,
   ChannelPlace,
@@ -37,7 +37,8 @@ const NEXT_STEPS: Readonly<Record<number, string>> = {
 };
 export const TOKEN_REFUSED =
   "Discord refused the token of the bot; create a new one at https://discord.com/developers/applications (Bot > Reset Token) and run: svc channels add discord";
-const REFUSED = { code: "TOKEN_REFUSED" };
+/** Errors that mean a refused token. */
+const tokenRefusals = new WeakSet<Error>();
 /** Codes of a message of somebody else, and of one in an archived thread. */
 const UNCHANGEABLE = new Set([50005, 50083]);
 
@@ -217,7 +218,11 @@ export function toGatewayError(error: unknown): GatewayError {
     return new GatewayError("UNAVAILABLE", `Discord cannot be reached: ${why}`);
   }
   if (status >= 500) return new GatewayError("UNAVAILABLE", `Discord failed with status ${status}`);
-  if (status === 401) return new GatewayError("UNAVAILABLE", TOKEN_REFUSED, { details: REFUSED }); // a retry succeeds after a login
+  if (status === 401) {
+    const refused = new GatewayError("UNAVAILABLE", TOKEN_REFUSED); // a retry succeeds after a login
+    tokenRefusals.add(refused);
+    return refused;
+  }
   const step = NEXT_STEPS[codeOf(error)];
   return new GatewayError(
     "INVALID_REQUEST",
@@ -227,7 +232,7 @@ export function toGatewayError(error: unknown): GatewayError {
 
 /** Whether a request or `probe` failed because of the token. */
 export function isTokenRefused(error: unknown): boolean {
-  return statusOf(error) === 401 || (isGatewayError(error) && error.details === REFUSED);
+  return statusOf(error) === 401 || (error instanceof Error && tokenRefusals.has(error));
 }
 
 /** HTTP status of an error of the library. */

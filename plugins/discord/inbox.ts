@@ -136,9 +136,9 @@ async function repeated<T>(work: () => Promise<T>, { clock, log, signal }: Inbox
       return await work();
     } catch (error) {
       signal.throwIfAborted();
-      const waitMs = Math.max(pauseMs, error instanceof GatewayError ? (error.retryAfterMs ?? 0) : 0);
-      log.debug({ reason: messageOf(error), waitMs }, "an event of Discord could not be processed; trying again");
-      await pause(waitMs, clock, signal);
+      const inMs = Math.max(pauseMs, error instanceof GatewayError ? (error.retryAfterMs ?? 0) : 0);
+      log.debug({ reason: messageOf(error), inMs }, "an event of Discord could not be processed; trying again");
+      await pause(inMs, clock, signal);
       signal.throwIfAborted();
     }
   }

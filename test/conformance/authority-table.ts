@@ -16,7 +16,7 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.admin":
     "agents.create agents.update agents.delete agents.files.set secrets.reload secrets.resolve sessions.patch " +
     "sessions.reset sessions.delete sessions.compact chat.inject exec.approvals.get exec.approvals.set " +
-    "exec.approvals.node.get exec.approvals.node.set channels.logout config.set config.patch config.apply config.schema " +
+    "exec.approvals.node.get exec.approvals.node.set channels.logout web.login.start web.login.wait config.set config.patch config.apply config.schema " +
     "system-event set-heartbeats update.run cron.add cron.update cron.remove cron.run",
 };
 /** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
@@ -28,11 +28,12 @@ const OURS: Readonly<Record<Scope, string>> = {
     "plugins.list storage.usage update.check webhooks.list webhooks.check webhooks.runs webhooks.run",
   "operator.write": "models.test webhooks.try",
   "operator.approvals": "exec.approval.list",
-  "operator.pairing": "",
+  "operator.pairing": "channels.pairing.list channels.pairing.approve channels.pairing.remove",
   "operator.admin":
     "agents.files.restore memory.index plugins.reload plugins.align plugins.install plugins.update " +
     "plugins.remove plugins.enable plugins.disable plugins.doctor exec.approvals.grants exec.approvals.forget " +
-    "secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init",
+    "secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init " +
+    "channels.login.start channels.login.next",
 };
 
 /** By method; all other methods are for admins. */

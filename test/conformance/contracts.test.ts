@@ -44,8 +44,14 @@ const NAMESPACES: readonly {
   { id: "chat", contract: contracts.chat },
   {
     id: "channels",
-    contract: { ...contracts.channels, ...prefixed("out", contracts.outbound) },
-    needs: ["logout", "out.send", "out.poll"],
+    contract: {
+      ...contracts.channels,
+      ...prefixed("out", contracts.outbound),
+      ...prefixed("pairing", contracts.channelPairing),
+      ...prefixed("login", contracts.channelLogin),
+      ...prefixed("web", contracts.webLogin),
+    },
+    needs: ["logout", "out.send", "out.poll", "login.start", "pairing.list", "pairing.remove", "web.start", "web.wait"],
   },
   { id: "config", contract: contracts.config },
   { id: "cron", contract: contracts.cron, open: ["add", "update"] },

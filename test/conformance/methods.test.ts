@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
+import type { ChannelLoginSteps } from "@svc/sdk/channels";
 import { config } from "@svc/sdk/config";
 import { CanvasHost } from "@svc/sdk/nodes";
 import { testGateway } from "@svc/sdk/testing";
@@ -62,7 +63,13 @@ describe("every method of the bundle", () => {
 
   it("returns its documented result for its documented params", async (t) => {
     const text = JSON.stringify({ hooks: HOOKS_SECTION });
-    const bird = pigeon({ more: { logout: async () => ({ cleared: true }), probe: async () => ({ up: true }) } });
+    const login: ChannelLoginSteps = {
+      start: () => ({ kind: "show", message: "scan this", qr: "code" }),
+      next: async () => ({ kind: "done", message: "linked" }),
+    };
+    const bird = pigeon({
+      more: { login, logout: async () => ({ cleared: true }), probe: async () => ({ up: true }) },
+    });
     const plugins = [...BUNDLE, canvas, bird.plugin];
     const { client, stateDir, gateway } = await fileGateway(t, text, { plugins }); // compares every result with its schema
     const runs = await hookRuns(gateway.url);

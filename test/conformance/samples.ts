@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Method } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
-import { channels, outbound } from "@svc/sdk/channels";
+import { channelLogin, channelPairing, channels, outbound, webLogin } from "@svc/sdk/channels";
 import { chat } from "@svc/sdk/chat";
 import { config } from "@svc/sdk/config";
 import { cron } from "@svc/sdk/cron";
@@ -28,6 +28,8 @@ import type { HookRuns } from "./hook-runs.ts";
 
 const ofAgents = {
   agents,
+  channelLogin,
+  channelPairing,
   channels,
   chat,
   cron,
@@ -39,6 +41,7 @@ const ofAgents = {
   sessionsUsage,
   tools,
   usage,
+  webLogin,
 };
 const ofPeople = { devices, execApproval, execApprovals, nodes };
 const ofTheHost = { config, health, logs, plugins, secrets, storage, update, webhooks };
@@ -103,6 +106,13 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ ...TO_ANN, channel: "pigeon", accountId: "default", ...MAIN, idempotencyKey: key() }),
   ],
   poll: [], // see `unserved`
+  "channels.login.start": [() => ({ channel: "pigeon" }), () => ({ channel: "pigeon", accountId: "default" })],
+  "channels.login.next": [], // see `unserved`
+  "channels.pairing.list": [() => ({}), () => ({ channel: "pigeon" })],
+  "channels.pairing.approve": [], // see `unserved`
+  "channels.pairing.remove": [() => ({ channel: "pigeon", senderId: "nobody" })],
+  "web.login.start": [() => ({ force: false, timeoutMs: 1_000, verbose: false, accountId: "default" })],
+  "web.login.wait": [() => ({ timeoutMs: 1_000 })],
   "channels.logout": [() => ({ channel: "pigeon" })],
   "chat.history": [() => ({ sessionKey: "main" }), () => ({ sessionKey: "main", limit: 1000 })],
   "chat.send": [
@@ -336,5 +346,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
 
 /** Documented params of methods that no plugin of the bundle can execute. */
 export const unserved: Readonly<Record<string, Sample>> = {
+  "channels.login.next": () => ({ loginId: "none", answers: {} }),
+  "channels.pairing.approve": () => ({ channel: "pigeon", code: "AAAAAAAA", notify: false }),
   poll: () => ({ to: "ann", question: "When?", options: ["now", "later"], channel: "pigeon", idempotencyKey: key() }),
 };
