@@ -125,9 +125,11 @@ export default defineCommands([
   },
   {
     name: "channels send",
-    summary: "Send a text to a chat",
-    args: "<to> <text...>",
+    summary: "Send a text or files to a chat",
+    args: "<to> [text...]",
     options: [
+      { flags: "--media <url>", description: "http(s) or data URL of a file to send", repeatable: true },
+      { flags: "--thread <id>", description: "thread to write in" },
       { flags: "--channel <id>", description: "channel to use; default: the only configured one" },
       { flags: "--account <id>", description: "account to use; default: the channel's default account" },
       { flags: "--session <key>", description: "session that records the text; default: the recipient's session" },
@@ -136,6 +138,7 @@ export default defineCommands([
     examples: [
       'svc channels send --channel irc "#team" The build is green',
       "svc channels send ann hello --key build-42",
+      "svc channels send --channel telegram 100200300 The report --media https://example.com/report.pdf",
     ],
     run: (context) =>
       ask(context, ["operator.write"], async (client) => {
@@ -146,6 +149,8 @@ export default defineCommands([
           idempotencyKey: option(context, "key") ?? randomUUID(),
           ...optional("channel", option(context, "channel")),
           ...optional("accountId", option(context, "account")),
+          ...optional("threadId", option(context, "thread")),
+          mediaUrls: Array.isArray(context.options["media"]) ? context.options["media"].map(String) : [],
           ...optional("sessionKey", option(context, "session")),
         };
         show(context, await client.call(outbound.send, params), ({ channel, chatId = to, messageId }) => [

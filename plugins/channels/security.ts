@@ -45,7 +45,7 @@ export default defineSecurityChecks([
           ? [
               {
                 about: [...path, "requireMention"].join("."),
-                message: `In groups the agent also reads messages that do not mention it${textsOf(section["groups"]).includes(EVERYBODY) ? ", in every group" : ""}.`,
+                message: `In groups the agent also reads messages that do not mention it${isEveryGroup(section) ? ", in every group" : ""}.`,
                 fix: setCommand([...path, "requireMention"], true),
               },
             ]
@@ -53,6 +53,11 @@ export default defineSecurityChecks([
       ),
   },
 ]);
+
+/** Groups are a list or a map, depending on the channel. */
+function isEveryGroup({ groupPolicy, groups }: Section): boolean {
+  return groupPolicy === "open" || textsOf(groups).includes(EVERYBODY) || Object.hasOwn(Object(groups), EVERYBODY);
+}
 
 /** `channels.<id>` and `channels.<id>.accounts.<name>`, without disabled ones. */
 function eachAccount(

@@ -1,6 +1,7 @@
 /** `svc cron ...`: lists, adds, changes and runs the jobs of a running gateway. */
 import { isGatewayError } from "@svc/sdk";
 import { askingWith, type Command, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { channels } from "@svc/sdk/channels";
 import { cron, type CronJob, type CronRunEntry } from "@svc/sdk/cron";
 import { namedJob, PAGE } from "./cli/find-job.ts";
 import { choiceOption, countOption, type Options, textOption } from "./cli/options.ts";
@@ -223,6 +224,17 @@ function remove(context: CommandContext): Promise<void> {
 async function showJob(context: CommandContext, client: Client, job: CronJob, done: string): Promise<void> {
   const { enabled } = await client.call(cron.status, {});
   show(context, job, (one) => jobLines(one, done, enabled, here()));
+  await warnOfChannel(context, client, job);
+}
+
+/** A warning only: the channel may be set up before the job is due. */
+async function warnOfChannel(context: CommandContext, client: Client, { delivery }: CronJob): Promise<void> {
+  const wanted = delivery?.mode === "announce" ? (delivery.channel ?? "last").toLowerCase() : "last";
+  if (wanted === "last") return;
+  const status = await client.call(channels.status, {}).catch(() => undefined); // a trimmed gateway has no channels
+  if (!status || status.channels[wanted]?.configured === true) return;
+  const why = status.channelOrder.includes(wanted) ? "is not configured" : "is not one of this gateway's channels";
+  context.note(`warning: channel ${visible(wanted)} ${why}, so the report cannot be sent\nNext: svc channels list`);
 }
 
 interface Page {

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { coversScope, definePlugin, isGatewayError, live, optional } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
+import { Delivery } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { health, healthEvent, presenceEvent } from "@svc/sdk/health";
 import { Heartbeats, SystemEvents } from "@svc/sdk/heartbeat";
@@ -24,6 +25,7 @@ export default definePlugin({
     models: optional(Models),
     heartbeats: live(Heartbeats),
     events: live(SystemEvents),
+    delivery: live(Delivery),
   },
 
   setup(gateway) {

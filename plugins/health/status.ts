@@ -71,7 +71,10 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
         return { agentId, enabled, every, everyMs };
       }),
     },
-    channelSummary: [],
+    channelSummary: (sources.delivery?.get()?.configured() ?? []).map(
+      ({ label, accounts }) =>
+        `${label}: ${accounts.map(({ accountId, connected, linked }) => `${accountId} ${!linked ? "needs a login" : connected ? "connected" : "not connected"}`).join(", ")}`,
+    ),
     queuedSystemEvents: waiting.slice(0, QUEUED).map(({ text }) => text),
     sessions: {
       paths: full && sessions ? [sessions.location] : [],

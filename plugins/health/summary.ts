@@ -1,6 +1,7 @@
 /** The health summary, built from the services. Read-only. Spec: protocol/methods-health.md §1. */
 import type { Live, Static } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Delivery } from "@svc/sdk/channels";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { HealthSummary } from "@svc/sdk/health";
 import type { Heartbeats, HeartbeatView } from "@svc/sdk/heartbeat";
@@ -27,6 +28,7 @@ export interface HealthSources {
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults"> | undefined;
   readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
   readonly heartbeats?: Live<Pick<Heartbeats, "of">>;
+  readonly delivery?: Live<Pick<Delivery, "configured">>;
 }
 
 /** The current heartbeat settings of an agent. */
@@ -59,14 +61,32 @@ export async function healthSummary(
     ...pluginHealth(sources),
     ts: now,
     durationMs: Math.round(clock.elapsed() - began),
-    channels: {},
-    channelOrder: [],
-    channelLabels: {},
+    ...channelHealth(sources),
     heartbeatSeconds: Math.round((heartbeatOf(sources, defaultAgentId).everyMs ?? 0) / 1_000),
     defaultAgentId,
     agents: rows,
     sessions: recent,
     ...(sources.gateway.fileRefusal === undefined ? {} : { lastGoodConfig: true }),
+  };
+}
+
+/** The channels with an account that runs. */
+function channelHealth({ delivery }: Pick<HealthSources, "delivery">) {
+  const channels = delivery?.get()?.configured() ?? [];
+  return {
+    channels: Object.fromEntries(
+      channels.map(({ id, defaultAccountId, accounts }) => [
+        id,
+        {
+          accountId: defaultAccountId,
+          configured: true,
+          linked: accounts.every(({ linked }) => linked),
+          accounts: Object.fromEntries(accounts.map((account) => [account.accountId, account])),
+        },
+      ]),
+    ),
+    channelOrder: channels.map(({ id }) => id),
+    channelLabels: Object.fromEntries(channels.map(({ id, label }) => [id, label])),
   };
 }
 

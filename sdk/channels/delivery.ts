@@ -36,10 +36,27 @@ export type DeliveryOutcome =
       readonly code?: "dm-blocked";
     };
 
+/** A channel with an account that runs. */
+export interface ConfiguredChannel {
+  readonly id: string;
+  /** Shown to people. */
+  readonly label: string;
+  /** Account for requests that name none. */
+  readonly defaultAccountId: string;
+  readonly accounts: readonly {
+    readonly accountId: string;
+    readonly connected: boolean;
+    /** False: login required. */
+    readonly linked: boolean;
+  }[];
+}
+
 /** Sends texts through the loaded channels. */
 export interface Delivery {
-  /** Ids of the loaded channels. */
+  /** Ids of the loaded channels, configured or not. */
   channels(): readonly string[];
+  /** The channels with an account that runs. */
+  configured(): readonly ConfiguredChannel[];
   /** The channel id for a name or alias, or `undefined`. */
   channelId(name: string): string | undefined;
   /** What people see of heartbeats. */

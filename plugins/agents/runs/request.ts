@@ -15,7 +15,7 @@ export interface RequestSources {
   readonly agents: ConfiguredAgents;
   readonly runs: Pick<AgentRuns, "active">;
   /** The current service; `undefined`: no plugin delivers to channels. */
-  delivery(): Pick<Delivery, "channels" | "channelId"> | undefined;
+  delivery(): Pick<Delivery, "configured" | "channelId"> | undefined;
   /** Returns the key of the session with this id. @throws GatewayError `NOT_FOUND` */
   findSession(sessionId: string, principal: Principal): Promise<string>;
   readonly log: Pick<Logger, "info">;
@@ -87,15 +87,15 @@ const LAST = "last";
 
 /**
  * Where the reply is sent; `undefined`: only to the caller. Spec: `replyTo`, `replyChannel` and `replyAccountId` win.
- * @throws GatewayError `INVALID_REQUEST` for an unknown channel, or for a missing one when several are loaded
+ * @throws GatewayError `INVALID_REQUEST` for an unknown channel, or for a missing one when several are configured
  */
 function deliveryOf(
   params: AgentParams,
-  delivery: Pick<Delivery, "channels" | "channelId"> | undefined,
+  delivery: Pick<Delivery, "configured" | "channelId"> | undefined,
 ): Omit<ReplyDelivery, "isBestEffort"> | undefined {
   const { deliver = false, threadId } = params;
-  const loaded = delivery?.channels() ?? [];
-  const known = loaded.length === 0 ? "no channel is configured" : `loaded: ${loaded.join(", ")}`;
+  const configured = (delivery?.configured() ?? []).map(({ id }) => id);
+  const known = configured.length === 0 ? "no channel is configured" : `configured: ${configured.join(", ")}`;
   const idOf = (name: string | undefined, field: string) => {
     if (name === undefined || name === "" || name === WEBCHAT || name === LAST) return name || undefined;
     return delivery?.channelId(name) ?? invalidRequest(`${field}: unknown channel "${name}"; ${known}`);
@@ -106,10 +106,10 @@ function deliveryOf(
   const to = params.replyTo || params.to;
   const accountId = params.replyAccountId || params.accountId;
   // Choice: a recipient without a channel belongs to the only channel; without a recipient, the last address is used.
-  const wanted = replyChannel ?? channel ?? (to === undefined ? LAST : onlyOf(loaded, known));
+  const wanted = replyChannel ?? channel ?? (to === undefined ? LAST : onlyOf(configured, known));
   if (wanted === WEBCHAT)
     invalidRequest('`deliver` cannot be used with the channel "webchat": its clients read the reply in the gateway');
-  if (loaded.length === 0) invalidRequest(`${known} to deliver to; leave out \`deliver\` and read the reply here`);
+  if (configured.length === 0) invalidRequest(`${known} to deliver to; leave out \`deliver\` and read the reply here`);
   return {
     channel: wanted,
     ...(to ? { to } : {}),
@@ -118,9 +118,9 @@ function deliveryOf(
   };
 }
 
-function onlyOf(loaded: readonly string[], known: string): string {
-  const [only] = loaded;
-  return loaded.length > 1 || only === undefined ? invalidRequest(`\`to\` needs a channel; ${known}`) : only;
+function onlyOf(configured: readonly string[], known: string): string {
+  const [only] = configured;
+  return configured.length > 1 || only === undefined ? invalidRequest(`\`to\` needs a channel; ${known}`) : only;
 }
 
 /** Spec: in a main or global session, delivery is best effort by default. */

@@ -1,7 +1,7 @@
 /** Records refused senders, reason and count for the operator: a log line, and the output of `channels.status`. In memory only. */
 import type { Clock, Logger } from "@svc/sdk";
 import type { ChannelAccount, ChannelAccountSnapshot, InboundMessage } from "@svc/sdk/channels";
-import { commandText } from "@svc/sdk/cli";
+import { commandText, setCommand } from "@svc/sdk/cli";
 
 /** Choice: milliseconds between two log lines, or two replies, for the same sender. */
 export const QUIET_MS = 3_600_000;
@@ -61,17 +61,16 @@ export class Refusals {
   }
 }
 
-/** The command that lets the sender in: sets the whole list, as the gateway knows it. */
-function nextStep(
-  channel: string,
-  { id, allowFrom = [] }: ChannelAccount,
-  type: "direct" | "group",
-  who: string,
-): string {
-  const section = `channels.${channel}`;
-  if (type === "group" || id !== "default")
-    return `add ${commandText([who])} to the configuration: svc config get ${section}`;
-  return commandText(["svc", "config", "set", `${section}.allowFrom`, JSON.stringify([...allowFrom, who])]); // the id is untrusted, so it is quoted
+/** The command that lets the sender in: sets the whole list, as the gateway knows it. The id is untrusted, so it is quoted. */
+function nextStep(channel: string, account: ChannelAccount, type: "direct" | "group", who: string): string {
+  const { id, allowFrom = [], mentionByGroup, groupAllowFrom } = account;
+  const section = ["channels", channel, ...(id === "default" ? [] : ["accounts", id])];
+  if (type === "direct") return setCommand([...section, "allowFrom"], [...allowFrom, who]);
+  // `accountsOf` of the kit reads groups from a map; other channels have lists of their own.
+  const hasMap = mentionByGroup !== undefined && groupAllowFrom === undefined;
+  return hasMap
+    ? setCommand([...section, "groups", who], {})
+    : `add ${commandText([who])} to the configuration: svc config get channels.${channel}`;
 }
 
 function keyOf(channel: string, accountId: string): string {

@@ -1,10 +1,10 @@
 /** The `Delivery` service: sends texts of agents, webhooks and others through the outbox. */
-import { type Live, unavailable } from "@svc/sdk";
-import type { Delivery } from "@svc/sdk/channels";
+import { type Contribution, type Live, unavailable } from "@svc/sdk";
+import type { Channel, ConfiguredChannel, Delivery } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
 import { chatTypeOf, destinationOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
-import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
+import { type ChannelAccounts, defaultAccountOf, isRun } from "../accounts/channel-accounts.ts";
 
 /** Choice: milliseconds a caller waits for the network; delivery continues after that. */
 export const DELIVERY_WAIT_MS = 30_000;
@@ -21,6 +21,7 @@ interface DeliverySources {
 export function createDelivery({ accounts, outbox, sessions, heartbeats }: DeliverySources): Delivery {
   return {
     channels: () => accounts.channels().map(({ id }) => id),
+    configured: () => accounts.configured().map((channel) => configuredChannel(channel, accounts)),
     channelId: (name) => accounts.channelId(name),
     heartbeats,
 
@@ -55,5 +56,28 @@ export function createDelivery({ accounts, outbox, sessions, heartbeats }: Deliv
         return { delivered: true, channel: ended.channel, to: ended.to, accountId: ended.accountId };
       return { delivered: false, reason: ended.reason ?? "it could not be sent" };
     },
+  };
+}
+
+function configuredChannel(
+  contribution: Contribution<Channel>,
+  accounts: Pick<ChannelAccounts, "accounts">,
+): ConfiguredChannel {
+  const { id, value } = contribution;
+  return {
+    id,
+    label: value.label,
+    defaultAccountId: defaultAccountOf(value),
+    accounts: accounts.accounts(contribution).flatMap(({ account, run }) =>
+      isRun(account)
+        ? [
+            {
+              accountId: account.id,
+              connected: run?.state.phase === "running" && run.state.report?.state === "connected",
+              linked: run?.state.phase !== "needs-login" && run?.state.phase !== "logged-out",
+            },
+          ]
+        : [],
+    ),
   };
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, matches, type ResultOf } from "@svc/sdk";
+import { channels } from "@svc/sdk/channels";
 import type { GatewayClient } from "@svc/sdk/client";
 import { cron, type CronJob, type CronRunEntry } from "@svc/sdk/cron";
 import { runCommand } from "@svc/sdk/testing";
@@ -38,6 +39,11 @@ const entry: CronRunEntry = {
 /** What commander fills in for `--no-` options. */
 const FILLED = { deliver: true, failureAlert: true };
 const status = { enabled: true, storePath: "/s/cron", jobs: 1, nextWakeAtMs: NOW + 300_000 };
+
+const onIrc = {
+  channels: { irc: { configured: true }, telegram: { configured: false } },
+  channelOrder: ["irc", "telegram"],
+};
 
 describe("the output of svc cron", () => {
   const listed = (jobs: CronJob[], more: object = {}) =>
@@ -175,10 +181,15 @@ async function run(
   given: Record<string, unknown> = {},
   { json = false, ...options }: Record<string, unknown> & { json?: boolean } = {},
 ) {
-  const answers = { "cron.list": { jobs: [job], total: 1, ...page }, "cron.status": status, ...given };
+  const answers = {
+    "cron.list": { jobs: [job], total: 1, ...page },
+    "cron.status": status,
+    "channels.status": onIrc,
+    ...given,
+  };
   const ran = await runCommand(commands, `cron ${verb}`, { args, json, answers, options: { ...FILLED, ...options } });
   for (const [name, params] of ran.asked) {
-    const method = Object.values(cron).find((one) => one.name === name) ?? assert.fail(name);
+    const method = [...Object.values(cron), channels.status].find((one) => one.name === name) ?? assert.fail(name);
     assert.ok(matches(method.params, params), `${name} ${JSON.stringify(params)}`);
   }
   return ran;
@@ -204,6 +215,23 @@ describe("svc cron", () => {
     const refusal = new GatewayError("UNAVAILABLE", "Error: no such zone");
     const refused = await run("add", [], { "cron.add": refusal }, options);
     assert.match(refused.message, /^Error: no such zone\nNext: .*svc cron add --help$/);
+  });
+
+  it("warns of a channel that cannot send the report", async () => {
+    const added = async (channel: string) =>
+      run(
+        "add",
+        [],
+        { "cron.add": { ...job, delivery: { mode: "announce", channel } } },
+        { every: "1h", message: "x" },
+      );
+    assert.deepEqual((await added("irc")).notes, []);
+    assert.deepEqual((await added("last")).notes, []);
+    assert.match(
+      (await added("telegram")).notes.join(),
+      /^warning: channel telegram is not configured.*\nNext: svc channels list$/,
+    );
+    assert.match((await added("dove")).notes.join(), /channel dove is not one of this gateway's channels/);
   });
 
   for (const [verb, options, patch, said] of [

@@ -69,6 +69,7 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
     delivery: {
       get: () => ({
         channels: () => ["pigeon"],
+        configured: () => [],
         channelId: (name) => name,
         heartbeats: () => scene.visibility,
         async deliver(request) {

@@ -39,6 +39,7 @@ export function pigeonPost(...answers: (DeliveryOutcome | Error)[]) {
     setup: (gateway) =>
       gateway.provide(Delivery, {
         channels: () => ["pigeon"],
+        configured: () => [],
         channelId: (name) => (name === "pigeon" ? name : undefined),
         heartbeats: () => ({ showOk: false, showAlerts: true, useIndicator: true }),
         async deliver(request) {

@@ -7,7 +7,7 @@ import { hangsAfter, MAIN, principal, request, says, inTurn } from "../script.ts
 const limited = { timeout: 120_000 };
 
 const named = (...ids: string[]) => ({
-  channels: () => ids,
+  configured: () => ids.map((id) => ({ id, label: id, defaultAccountId: "default", accounts: [] })),
   channelId: (name: string) => ids.find((id) => id === name.toLowerCase()),
 });
 
@@ -74,8 +74,13 @@ describe("a request of the method agent", limited, () => {
   }
 
   const unroutable: [why: string, ids: string[], params: object, message: RegExp][] = [
-    ["a channel that is not loaded", ["irc"], { channel: "pigeon" }, /channel: unknown channel "pigeon"; loaded: irc/],
-    ["a recipient of several channels", ["irc", "mail"], { to: "#a" }, /`to` needs a channel; loaded: irc, mail/],
+    [
+      "a channel that is not loaded",
+      ["irc"],
+      { channel: "pigeon" },
+      /channel: unknown channel "pigeon"; configured: irc/,
+    ],
+    ["a recipient of several channels", ["irc", "mail"], { to: "#a" }, /`to` needs a channel; configured: irc, mail/],
     ["the channel webchat", ["irc"], { channel: "webchat" }, /cannot be used with the channel "webchat"/],
     ["no channel at all", [], {}, /no channel is configured to deliver to/],
   ];
