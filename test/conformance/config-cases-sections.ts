@@ -41,6 +41,10 @@ function both(key: string, before: object, after: object): Record<string, Given>
 const key = (apiKey: object) => ({ remote: { apiKey } });
 
 export const SECTIONS_GIVEN: Readonly<Record<string, Given>> = {
+  "channels.slack.botToken": { values: ["xoxb-sample"] },
+  "channels.slack.appToken": { values: ["xapp-sample"] },
+  "channels.slack.slashCommand": { values: ["/other"] },
+  "channels.telegram.webhookUrl": { beside: { channels: { telegram: { webhookSecret: "sample" } } } },
   "cron.webhookToken.source": tokens({ source: "file" }),
   "cron.webhookToken.id": tokens({ id: "OTHER" }),
   "cron.webhookToken.provider": tokens({ provider: "other" }),
@@ -97,6 +101,12 @@ export const SECTIONS_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "cron.failureAlert.": "plugins/cron/config.test.ts",
   "cron.failureDestination.": "plugins/cron/config.test.ts",
   "channels.defaults.heartbeat.": "plugins/heartbeat/beats.test.ts",
+  "channels.telegram.": "plugins/telegram/account.test.ts",
+  "channels.discord.": "plugins/discord/plugin.test.ts",
+  "channels.slack.": "plugins/slack/scene.ts",
+  "channels.mattermost.": "plugins/mattermost/scene.ts",
+  "approvals.exec.": "plugins/channels/approvals.test.ts",
+  "approvals.plugin.": "plugins/channels/approvals.test.ts",
   "logging.consoleStyle": SETTINGS,
   "logging.file": SETTINGS,
   "logging.maxFileBytes": SETTINGS,
