@@ -350,6 +350,23 @@ it("what commands import of the host loads no gateway", () => {
   );
 });
 
+it("no code names a channel outside of its folder, so a further channel changes no other file", () => {
+  const ids = readdirSync(join(root, "plugins")).filter((id) => {
+    const { svc } = JSON.parse(readFileSync(join(root, "plugins", id, "package.json"), "utf8")) as {
+      svc?: { contributes?: { channel?: string[] } };
+    };
+    return svc?.contributes?.channel?.includes(id) === true;
+  });
+  assert.deepEqual(ids, ["discord", "mattermost", "slack", "telegram"]);
+  const named = files.flatMap(({ path, text }) =>
+    ids.filter((id) => !path.startsWith(`plugins/${id}/`) && text.includes(`"${id}"`)).map((id) => `${path}: ${id}`),
+  );
+  assert.deepEqual(named, [
+    "plugins/cron/jobs/checks.ts: telegram", // the notation of topics, from the specification
+    "plugins/webhook-signatures/slack.ts: slack", // its signature, for webhooks
+  ]);
+});
+
 describe("the public surface of @svc/sdk", () => {
   const { exports } = JSON.parse(readFileSync(join(root, "sdk/package.json"), "utf8")) as { exports: object };
   const entries = Object.fromEntries(

@@ -29,6 +29,11 @@ export const IrcConfig = Type.Object({
     ),
   ),
   channels: texts("channels to join, in which the agent listens; `#name key` for a channel with a key"),
+  dmPolicy: Type.Optional(
+    Type.Enum(["pairing", "allowlist", "open", "disabled"], {
+      description: "direct messages of unlisted people: pairing sends them a code for the owner; default pairing",
+    }),
+  ),
   allowFrom: texts("who may send direct messages: `account:<name>`, `nick!user@host`, or `*` for everyone"),
   requireMention: flag(true, "in channels, only messages that mention the agent's nick reach it"),
   burstLines: Type.Integer({ default: 5, minimum: 1, description: "lines sent without delay" }),
@@ -83,6 +88,7 @@ export function accountOf(config: IrcConfig): ChannelAccount<Settings> {
     ...(host === undefined ? {} : { name: `${nick} on ${host}` }),
     enabled,
     configured: host !== undefined,
+    ...(config.dmPolicy === undefined ? {} : { dmPolicy: config.dmPolicy }),
     allowFrom: config.allowFrom.map(personOf),
     groups: channels.map(({ name }) => name),
     requireMention: config.requireMention,

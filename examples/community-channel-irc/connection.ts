@@ -155,7 +155,10 @@ export class IrcConnection {
     const client = this.#client;
     client.on("registered", ({ nick }) => this.#registered(nick));
     client.on("privmsg", (event) => this.#received(toInbound(event, client.user.nick)));
-    client.on("pong", ({ message }) => this.#unconfirmed.get(message ?? "")?.confirmed());
+    client.on("pong", ({ message }) => {
+      this.#run.alive();
+      this.#unconfirmed.get(message ?? "")?.confirmed();
+    });
     client.on("raw", ({ line, from_server: fromServer }) => {
       const refusal = fromServer && this.#unconfirmed.size > 0 ? refusalIn(line) : undefined;
       for (const text of this.#unconfirmed.values()) if (text.target === refusal?.target) text.refusal = refusal.reason;

@@ -8,6 +8,7 @@ import { definePlugin, unavailable } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
 import { accountOf, IrcConfig, type Settings } from "./config.ts";
 import { connect, type IrcConnection } from "./connection.ts";
+import { loginSteps } from "./login.ts";
 import { channelName, isChannel, nickName } from "./names.ts";
 
 /** Maximum characters of one message. `connection.ts` splits lines further, by bytes. */
@@ -30,6 +31,7 @@ export default definePlugin({
       accounts: [accountOf(gateway.config)],
       target: (text) => channelName(text.trim()) ?? nickName(text.trim()),
       chatType: (to) => (isChannel(to) ? "group" : "direct"),
+      login: loginSteps(gateway.config, { clock, log }),
 
       async run(run) {
         const current = await connect(run, { clock, log });

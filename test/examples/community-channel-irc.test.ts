@@ -64,9 +64,19 @@ describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgir
       nick: "bot",
       password: PASSWORD,
       channels: ["#Team"],
+      dmPolicy: "allowlist",
       allowFrom: ["ann!~ann@127.0.0.1"],
       lineIntervalMs: 0,
     };
+    // The login is tried before it is written.
+    const at0 = `host=irc://127.0.0.1:${server.port}`;
+    const login = (password: string) =>
+      svc("channels", "add", "irc", "--set", at0, "--set", "nick=bot", "--set", `password=${password}`);
+    await assert.rejects(login("wrong"), /password/i);
+    assert.match(
+      await login(PASSWORD),
+      /^Connected to 127\.0\.0\.1 as bot\nWritten: channels\.irc\nirc is connected\./,
+    );
     await svc("config", "set", "channels.irc", JSON.stringify(settings));
     const account = async () => (await client.call(channels.status, {})).channelAccounts["irc"]?.[0];
     const connected = () => until(async () => (await account())?.connected, "the account connected");
@@ -134,7 +144,7 @@ describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgir
     await again.sees(/ 366 /);
     await svc("plugins", "remove", "irc", "--purge");
     await again.sees(/^:bot!\S+ QUIT /);
-    await until(async () => (await client.call(channels.status, {})).channelOrder.length === 0, "no channel");
+    await until(async () => !(await client.call(channels.status, {})).channelOrder.includes("irc"), "no channel");
     const { meta, ...config } = JSON.parse(readFileSync(at.configPath, "utf8")) as Record<string, unknown>;
     assert.ok(meta, "when it was written last");
     assert.deepEqual(config, JSON.parse(before.config));
