@@ -1,5 +1,6 @@
 /** Contract suites, a gateway and fakes for tests of plugins: `@svc/sdk/testing`. */
 export { channelContract, type ChannelContractOptions, type ChannelNetwork } from "./contracts/channel.ts";
+export type { ChannelAbility, ChannelEvidence } from "./contracts/channel-abilities.ts";
 export type { ContractContext } from "./contracts/context.ts";
 export { contributionOf, type ContributionOptions } from "./contracts/contribution.ts";
 export {

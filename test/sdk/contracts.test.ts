@@ -273,6 +273,37 @@ describe("the contract of a channel", { timeout: 120_000 }, () => {
       await channelContract(t, { channel: changed, network, targets: ["ada"], patienceMs: 400 });
     });
 
+  /** The channel with an ability that reaches the network, or not. */
+  const editing = (reaches: boolean, evidence: object = {}) =>
+    failuresOf(async (t) => {
+      const network = await startLineServer();
+      t.after(() => network.close());
+      const config = { channels: { "sample-name": { port: network.port } } };
+      const channel = await contributionOf(t, Channel, "sample-name", { plugin: channelPlugin, config });
+      const edits: string[] = [];
+      const able = {
+        ...channel,
+        capabilities: { ...channel.capabilities, edits: true },
+        send: async (message: Parameters<Channel["send"]>[0]) => ({ messageId: "1", ...(await channel.send(message)) }),
+        async edit({ text }: { text: string }) {
+          if (reaches) edits.push(text);
+        },
+      };
+      const seen = {
+        ...network,
+        says: network.says,
+        heard: network.heard,
+        evidence: { edits: () => edits, ...evidence },
+      };
+      await channelContract(t, { channel: able, network: seen, targets: ["ada"], patienceMs: 400 });
+    });
+
+  it("covers a declared ability", async () => {
+    exactly(await editing(true));
+    exactly(await editing(false), /^edits reach the network: nothing of edits reached the network/);
+    exactly(await editing(true, { edits: undefined }), /the channel declares edits; pass network\.evidence\.edits/);
+  });
+
   const notPlain = { accounts: [{ id: "default", settings: { f: () => 1 } }] };
   const growing = (text: string) => (/^\w+$/.test(text) ? `@${text}` : undefined);
 

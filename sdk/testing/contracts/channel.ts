@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { GatewayError, isGatewayError } from "../../gateway-error.ts";
 import type { InboundMessage } from "../../channels/inbound.ts";
 import type { Channel, ChannelAccount, ChannelReport } from "../../channels/service.ts";
+import { abilities, type ChannelEvidence } from "./channel-abilities.ts";
 import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime, outcomeOf, PATIENCE_MS } from "./context.ts";
 
@@ -17,6 +18,8 @@ export interface ChannelNetwork {
   repeats?(): void | Promise<void>;
   /** Cuts the connection of the running account; it can be established again. */
   cuts?(): void | Promise<void>;
+  /** What arrived beside texts: then the suite checks every declared capability. Absent: none. */
+  readonly evidence?: ChannelEvidence;
 }
 
 /** Options of `channelContract`. */
@@ -54,6 +57,12 @@ export async function channelContract(t: ContractContext, options: ChannelContra
   );
   await runs(t, scene);
   await sends(t, scene);
+  const { evidence } = network;
+  if (evidence) {
+    const wait = (holds: () => boolean, otherwise: string) => until(holds, patienceMs, otherwise);
+    const during = (work: () => Promise<void>) => running(scene, () => work());
+    await abilities(t, { channel, account, targets, evidence, running: during, until: wait });
+  }
   await t.test("leaves nothing open", () => leaks.expectNone());
 }
 

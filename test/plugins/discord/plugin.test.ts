@@ -89,6 +89,18 @@ it("keeps the contract of a channel", async (t) => {
     heard,
     repeats: () => discord.repeat(),
     cuts: () => discord.cut(),
+    evidence: {
+      edits: () =>
+        discord.requests.flatMap(({ method, body }) => (method === "PATCH" ? [String(body["content"])] : [])),
+      reactions: () => discord.requests.map(({ path }) => path).filter((path) => path.includes("/reactions/")),
+      typing: () => discord.requests.map(({ path }) => path).filter((path) => path.endsWith("/typing")),
+      media: () => discord.requests.flatMap(({ files }) => files.map(({ name }) => name)),
+      buttons: () => discord.requests.map(({ body }) => JSON.stringify(body["components"] ?? "")),
+      polls: () => discord.requests.map(({ body }) => JSON.stringify(body["poll"] ?? "")),
+      replies: () => discord.requests.map(({ body }) => JSON.stringify(body["message_reference"] ?? "")),
+      threads: () => discord.requests.map(({ path }) => path),
+      threadId: "180000000000000099",
+    },
   };
   await channelContract(t, { channel: await contribute(t, discord), network, targets: [CHANNEL, `user:${ADA.id}`] });
 });

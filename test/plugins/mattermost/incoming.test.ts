@@ -342,6 +342,15 @@ describe("a connection", { timeout: SUITE_MS }, () => {
         heard: () => [...server.posts.values()].filter((post) => post.user_id === BOT).map(({ message }) => message),
         repeats: () => server.announce(last ?? assert.fail()),
         cuts: () => server.cuts(),
+        evidence: {
+          edits: () => server.sent(/^PUT .*\/patch$/).map((body) => String(Object(body).message)),
+          reactions: () => server.sent(/^POST \/reactions$/).map((body) => JSON.stringify(body)),
+          typing: () => server.sent(/^POST .*\/typing$/).map((body) => JSON.stringify(body)),
+          media: () => [...server.files.values()].map(({ name }) => name),
+          buttons: () => server.sent(/^POST \/posts$/).map((body) => JSON.stringify(body)),
+          threads: () => server.sent(/^POST \/posts$/).map((body) => String(Object(body).root_id)),
+          threadId: id("thread"),
+        },
       },
       targets: [TOWN, "@ada", `user:${ADA}`],
     });

@@ -40,6 +40,14 @@ describe("Slack over Socket Mode", { timeout: 30_000 }, () => {
         heard: () => slack.callsOf("chat.postMessage").map(({ args }) => args["text"] ?? ""),
         repeats: () => void slack.deliver("events_api", last),
         cuts: () => slack.cut(),
+        evidence: {
+          edits: () => slack.callsOf("chat.update").map(({ args }) => args["text"] ?? ""),
+          reactions: () => slack.callsOf("reactions.add").map(({ args }) => args["name"] ?? ""),
+          media: () => slack.callsOf("files.getUploadURLExternal").map(({ args }) => args["filename"] ?? ""),
+          buttons: () => slack.callsOf("chat.postMessage").map(({ args }) => args["blocks"] ?? ""),
+          threads: () => slack.callsOf("chat.postMessage").map(({ args }) => args["thread_ts"] ?? ""),
+          threadId: "1700000000.000001",
+        },
       },
     });
     assert.equal(slack.unacknowledged(), 0);

@@ -70,6 +70,17 @@ describe("the channel telegram", { timeout: 60_000 }, () => {
       heard: () => server.of("sendMessage").map(({ body }) => String(body["text"])),
       repeats: () => server.repeat(last),
       cuts: () => server.cut(),
+      evidence: {
+        edits: () => server.of("editMessageText").map(({ body }) => String(body["text"])),
+        reactions: () => server.of("setMessageReaction").map(({ body }) => JSON.stringify(body["reaction"])),
+        typing: () => server.of("sendChatAction").map(({ body }) => String(body["action"])),
+        media: () => server.of("sendPhoto").map(({ files }) => files["photo"]?.name ?? ""),
+        buttons: () => server.of("sendMessage").map(({ body }) => JSON.stringify(body["reply_markup"] ?? "")),
+        polls: () => server.of("sendPoll").map(({ body }) => String(body["question"])),
+        replies: () => server.of("sendMessage").map(({ body }) => JSON.stringify(body["reply_parameters"] ?? "")),
+        threads: () => server.of("sendMessage").map(({ body }) => String(body["message_thread_id"])),
+        threadId: "7",
+      },
     };
     await channelContract(t, { channel, network, targets: TARGETS, garbage: GARBAGE });
   });
