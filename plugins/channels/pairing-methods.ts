@@ -12,6 +12,8 @@ interface PairingMethodSources {
   readonly pairing: Pairing;
   readonly accounts: ChannelAccounts;
   readonly say: (text: NewText) => Promise<void>;
+  /** Called after somebody got access. */
+  readonly admitted: (person: ApprovedPairing) => void;
   /** Called after somebody lost access. */
   readonly revoked: () => void;
 }
@@ -20,6 +22,7 @@ export function pairingMethods({
   pairing,
   accounts,
   say,
+  admitted,
   revoked,
 }: PairingMethodSources): Handlers<typeof channelPairing> {
   return {
@@ -38,6 +41,7 @@ export function pairingMethods({
     async approve({ params: { channel, accountId, code, notify = true } }) {
       const { id, value } = accounts.chosen(channel);
       const approved = await pairing.approve(id, accountId, code);
+      admitted(approved);
       const { accountId: account, chatId } = approved;
       const place = { channel: id, accountId: account, to: chatId, maxChars: value.capabilities.maxTextChars };
       if (notify) await say({ id: `paired:${randomUUID()}`, text: LET_IN_TEXT, ...place });

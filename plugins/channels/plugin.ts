@@ -203,8 +203,10 @@ export default definePlugin({
             ...(failed ? { lastFailedOutbound: failed.reason } : {}),
           };
         };
-        const pending = storage.isOpen ? await pairing.pending() : [];
-        return statusOf(params, { accounts, clock, counts, sessions, pending });
+        const [pending, approved] = storage.isOpen
+          ? await Promise.all([pairing.pending(), pairing.approved()])
+          : [[], []];
+        return statusOf(params, { accounts, clock, counts, sessions, pending, approved });
       },
       logout: createLogout(accounts, signal),
     });
@@ -213,7 +215,13 @@ export default definePlugin({
     gateway.serve(webLogin, logins.byWeb);
     gateway.serve(
       channelPairing,
-      pairingMethods({ pairing, accounts, say: (text) => outbox.add(text), revoked: () => answering.recheck() }),
+      pairingMethods({
+        pairing,
+        accounts,
+        say: (text) => outbox.add(text),
+        admitted: ({ channel, accountId, senderId }) => refusals.admitted(channel, accountId, senderId),
+        revoked: () => answering.recheck(),
+      }),
     );
     const sending = { accounts, outbox, sessions, agents, media, fetching, clock };
     gateway.serve(outbound, createSending(sending));

@@ -43,6 +43,12 @@ export class Refusals {
     this.#sources.log.info({ channel, account: account.id, who, why, next }, "a message was refused");
   }
 
+  /** Call this when the person has access now: the status shows the last refusal of somebody else, if any. */
+  admitted(channel: string, accountId: string, who: string): void {
+    const key = keyOf(channel, accountId);
+    if (this.#accounts.get(key)?.lastRefusedInbound?.who === who) this.#accounts.delete(key);
+  }
+
   /** Whether this is the first message of the sender within an hour; records it. */
   isFirst(channel: string, accountId: string, who: string): boolean {
     const now = this.#sources.clock.elapsed();

@@ -3,7 +3,8 @@ import { withDeadline } from "@svc/kit/time";
 import { type Clock, type Live, type ParamsOf, type ResultOf, unavailable, untilAborted } from "@svc/sdk";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
-import type { PendingPairing } from "../access/pairing.ts";
+import { EVERYBODY } from "../access/admission.ts";
+import type { ApprovedPairing, PendingPairing } from "../access/pairing.ts";
 import type { AccountState } from "./account.ts";
 import { hideIn, secretsOf, toldError } from "./hidden.ts";
 import { defaultAccountOf, isRun, type Listed, type ChannelAccounts } from "./channel-accounts.ts";
@@ -22,6 +23,8 @@ export interface StatusSources {
   readonly sessions: Live<Sessions>;
   /** People whose pairing code waits for approval. */
   readonly pending: readonly Pick<PendingPairing, "channel" | "accountId">[];
+  /** People whose code was approved. */
+  readonly approved: readonly Pick<ApprovedPairing, "channel" | "accountId" | "senderId">[];
 }
 
 /** @throws GatewayError `UNAVAILABLE` a probe failed */
@@ -72,7 +75,7 @@ async function snapshot(
     pendingPairings,
     ...stateFields(run?.state),
     ...sources.counts(contribution.id, id),
-    ...(sharesMain(listed, sources.sessions.get()) ? { warnings: [STRANGERS_IN_MAIN] } : {}),
+    ...warningsOf(listed, sources),
     ...(probe && isRun(account) ? await probed(listed, Math.max(LEAST_PROBE_MS, timeoutMs), sources) : {}),
   };
 }
@@ -83,14 +86,25 @@ export const STRANGERS_IN_MAIN = {
   next: "svc config set session.dmScope per-channel-peer",
 };
 
-/** Whether unknown senders share a session with the listed people. Uses the routing, because `bindings` change it, too. */
-function sharesMain({ account, contribution }: Listed, sessions: Sessions | undefined): boolean {
-  if (!sessions || account.allowFrom?.some((id) => id.trim() === "*") !== true) return false;
-  const [one, other] = ["a-stranger", "another-stranger"].map(
-    (id) =>
-      sessions.route({ channel: contribution.id, accountId: account.id, peer: { kind: "direct", id } }).sessionKey,
-  );
-  return one === other;
+export const SEVERAL_IN_MAIN = {
+  message: "several people have access, and their direct messages share one session, with its history",
+  next: "svc config set session.dmScope per-channel-peer",
+};
+
+/** Who shares a session with whom. Uses the routing, because `bindings` change it, too. */
+function warningsOf({ account, contribution }: Listed, { sessions, approved }: StatusSources) {
+  const known = sessions.get();
+  const { allowFrom = [], id: accountId } = account;
+  const sessionOf = (person: string) =>
+    known?.route({ channel: contribution.id, accountId, peer: { kind: "direct", id: person } }).sessionKey;
+  const share = ([one, other]: readonly string[]) =>
+    one !== undefined && other !== undefined && known !== undefined && sessionOf(one) === sessionOf(other);
+  const ids = allowFrom.map((id) => id.trim());
+  if (ids.includes(EVERYBODY))
+    return share(["a-stranger", "another-stranger"]) ? { warnings: [STRANGERS_IN_MAIN] } : {};
+  const paired = approved.filter((one) => one.channel === contribution.id && one.accountId === accountId);
+  const people = [...new Set([...ids, ...paired.map(({ senderId }) => senderId)])];
+  return share(people) ? { warnings: [SEVERAL_IN_MAIN] } : {};
 }
 
 function stateFields(state: AccountState | undefined): Partial<ChannelAccountSnapshot> {

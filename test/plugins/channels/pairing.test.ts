@@ -12,6 +12,7 @@ import { GroupToolPolicy } from "@svc/sdk/tools";
 import commands from "../../../plugins/channels/cli.ts";
 import { CODE_MS, Pairing } from "../../../plugins/channels/access/pairing.ts";
 import { OpenStorage } from "../../../plugins/channels/open-storage.ts";
+import { SEVERAL_IN_MAIN } from "../../../plugins/channels/accounts/status.ts";
 import { LET_IN_TEXT } from "../../../plugins/channels/pairing-methods.ts";
 import { able } from "./able.ts";
 import { memoryStorage } from "./memory-storage.ts";
@@ -65,11 +66,17 @@ describe("a stranger", { timeout: 120_000 }, () => {
     assert.equal((await bird.says("hello", stranger("bob"))).accepted, true);
     await until(() => messages.length === 3, "the answer");
     assert.doesNotMatch(scene.asked(), /EXTERNAL/, "the agent works for an approved person");
+    const [after] = (await client.call(channels.status, {})).channelAccounts["pigeon"] ?? [];
+    assert.equal(after?.lastRefusedInbound, undefined, "the sender is no longer a refused one");
+    assert.deepEqual(
+      after?.warnings?.map(({ message }) => message),
+      [SEVERAL_IN_MAIN.message],
+      "ann and bob share a session",
+    );
     assert.deepEqual(await bird.says("x", { ...stranger("bob"), chat: { type: "group", id: "#x" }, mentioned: true }), {
       accepted: false,
       reason: "not-allowed",
     });
-
     const removed = await client.call(channelPairing.remove, { channel: "pigeon", senderId: "bob" });
     assert.deepEqual([removed, await bird.says("hello", stranger("bob"))], [{ removed: true }, refused]);
   });
