@@ -4,6 +4,7 @@
  * Each message has a record in `InboundStore`. If the service `AgentRuns` knows the run of a message, no second run
  * starts. One transaction stores the answer in the outbox and the outcome in the record.
  */
+import { setMaxListeners } from "node:events";
 import { persist } from "@svc/kit/persist";
 import { type EndedRun, endOfRun, isGatewayStopping } from "@svc/kit/runs";
 import {
@@ -29,6 +30,7 @@ import { draftId, type LiveAnswers } from "./live-answers.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { NewText } from "../outbox/outbox-store.ts";
 import { pauseMs } from "../accounts/pauses.ts";
+import { quoteOf } from "./quoting.ts";
 import { usageLine } from "./usage-line.ts";
 import { FAILED_TEXT, judge, MAX_ATTEMPTS, type Verdict } from "./verdict.ts";
 
@@ -81,6 +83,7 @@ export class Answering {
 
   constructor(sources: AnsweringSources) {
     this.#sources = sources;
+    setMaxListeners(0, sources.signal); // as many listeners as there are waiting messages
   }
 
   /** Messages of an account that wait for an answer. */
@@ -329,18 +332,14 @@ function answerTo(
   text: string,
   replyToMode: ChannelAccount["replyToMode"],
 ): NewText {
-  const { replyTo, threadId, maxTextChars, messageId, chatType } = job;
-  const mode = replyToMode ?? (chatType === "group" ? "first" : "off");
-  const quoted = mode === "off" || messageId === undefined ? {} : { replyTo: messageId, repliesAlways: mode === "all" };
+  const { replyTo, threadId, maxTextChars: maxChars } = job;
+  const place = { channel, accountId, to: replyTo, ...(threadId === undefined ? {} : { threadId }) };
   return {
     id: `reply:${key}`,
-    channel,
-    accountId,
-    to: replyTo,
-    ...(threadId === undefined ? {} : { threadId }),
+    ...place,
     text,
-    maxChars: maxTextChars,
-    extras: { draft: draftId(key), ...quoted },
+    maxChars,
+    extras: { draft: draftId(key), ...quoteOf(job, replyToMode) },
   };
 }
 

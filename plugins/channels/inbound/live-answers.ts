@@ -15,6 +15,7 @@ import type { NewText, OutboxStore } from "../outbox/outbox-store.ts";
 import { type Addressed, callChannel, editPiece, SendFailure } from "../outbox/piece.ts";
 import { split } from "../outbox/split.ts";
 import type { AcceptedMessage } from "./inbound-store.ts";
+import { quoteOf } from "./quoting.ts";
 import { shownReply } from "./reply-text.ts";
 
 /** Choice: milliseconds between two typing signals; networks show one for 5 to 10 seconds. */
@@ -41,6 +42,8 @@ export interface LiveAnswerSources {
 interface Live {
   readonly message: AcceptedMessage;
   readonly mode: "draft" | "block" | "off";
+  /** The first message quotes the question. */
+  readonly quote: ReturnType<typeof quoteOf>;
   readonly editEveryMs: number;
   cancelTyping?: () => void;
   /** Text of the answer so far. */
@@ -71,6 +74,7 @@ export class LiveAnswers {
     const live: Live = {
       message,
       mode: modeOf(capabilities, account),
+      quote: quoteOf(message.job, account.replyToMode),
       editEveryMs: capabilities.editEveryMs ?? EDIT_EVERY_MS,
       text: "",
       shown: "",
@@ -137,7 +141,7 @@ export class LiveAnswers {
     const { outbox } = this.#sources;
     const id = draftId(live.message.key);
     const first = async () => {
-      await outbox.add({ ...placeOf(live.message), id, text });
+      await outbox.add({ ...placeOf(live.message), id, text, extras: live.quote });
       const sent = await outbox.ended(id, ENDED_WAIT_MS);
       if (sent?.status === "sent" && sent.messageId !== undefined) this.#editLater(live, sent.messageId);
     };
@@ -174,12 +178,14 @@ export class LiveAnswers {
     const end = fresh.lastIndexOf("\n\n");
     if (end < LEAST_BLOCK_CHARS || isInsideFence(text.slice(0, live.shown.length + end))) return;
     const block = fresh.slice(0, end + 2);
-    const id = blockId(live.message.key, live.blocks++);
+    const number = live.blocks++;
+    const id = blockId(live.message.key, number);
+    const quote = number === 0 || live.quote.repliesAlways === true ? live.quote : {};
     live.shown += block;
     const before = live.busy;
     live.busy = this.#quietly(live, async () => {
       await before;
-      await this.#sources.outbox.add({ ...placeOf(live.message), id, text: block });
+      await this.#sources.outbox.add({ ...placeOf(live.message), id, text: block, extras: quote });
     });
   }
 

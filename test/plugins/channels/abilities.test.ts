@@ -218,7 +218,10 @@ describe("an answer while it is written", { timeout: 120_000 }, () => {
   });
 
   it("quotes the question in groups, and stays in its thread", async (t) => {
-    const scene = await able(t, { access: { groups: ["#team"] }, replies: [{ text: "a" }, { text: "b" }] });
+    const scene = await able(t, {
+      access: { groups: ["#team"] },
+      replies: [{ text: "a" }, { text: "b" }, { text: long, delayMs: 8 }],
+    });
     const chat = { type: "group", id: "#team", threadId: "t7" } as const;
     await scene.bird.says("hi", { id: "q1", chat, mentioned: true });
     await until(() => scene.messages.length === 1, "the answer");
@@ -226,6 +229,9 @@ describe("an answer while it is written", { timeout: 120_000 }, () => {
     await scene.bird.says("hi", { id: "q2" });
     await until(() => scene.messages.length === 2, "the direct answer");
     assert.equal(scene.messages[1]?.replyTo, undefined);
+    await scene.bird.says("long", { id: "q3", chat, mentioned: true });
+    await until(() => scene.edits.at(-1)?.text === long, "the final edit");
+    assert.equal(scene.messages[2]?.replyTo, "q3", "also where the answer grows");
   });
 });
 
