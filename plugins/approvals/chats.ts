@@ -113,16 +113,10 @@ async function find(id: string, store: DecisionSources["store"]): Promise<Approv
 }
 
 /** Only people who are listed by their id on the network; names and roles never count. */
-function isApprover({ principal }: ChatDecision, record: ApprovalRecord, config: ForwardingConfig): boolean {
+function isApprover({ channel, senderId }: ChatDecision, record: ApprovalRecord, config: ForwardingConfig): boolean {
   const rules = config[sectionOf(record)];
-  const [, channel, , ...sender] = principal.id.split(":");
-  const name = `${channel ?? ""}:${sender.join(":")}`;
-  return (
-    rules?.enabled === true &&
-    principal.id.startsWith("channel:") &&
-    sender.length > 0 &&
-    (rules.approvers ?? []).some((one) => one.trim() === name || one.trim() === principal.id)
-  );
+  const name = `${channel}:${senderId}`;
+  return rules?.enabled === true && (rules.approvers ?? []).some((one) => one.trim() === name);
 }
 
 /** The rules for a request; `undefined`: it is not shown in chats. */

@@ -87,7 +87,7 @@ export function createApprovalChats({ accounts, outbox, sessions, decisions }: A
       const asked = event?.kind === "button" ? readValue(event.value) : undefined;
       if (!asked) return false;
       const principal = principalOf(channel, account.id, sender.id, user);
-      const answer = await decide({ ...asked, principal, by: nameOf(sender) });
+      const answer = await decide({ ...asked, channel, senderId: sender.id, principal, by: nameOf(sender) });
       if (answer === undefined) return true;
       const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
       const place = { channel, accountId: account.id, to: chat.id, maxChars: capabilities.maxTextChars, ...thread };
@@ -104,12 +104,18 @@ export function createApprovalChats({ accounts, outbox, sessions, decisions }: A
     command: {
       summary: "decide an approval request",
       usage: `<id> ${DECISIONS.join("|")}`,
-      async run({ text, surface, principal, sender }) {
-        if (surface !== "channel" || !sender) return { reply: "Decide here with: svc approvals allow <id>, or deny." };
+      async run({ text, surface, principal, sender, address }) {
+        const channel = address?.channel;
+        if (surface !== "channel" || !sender || channel === undefined)
+          return { reply: "Decide here with: svc approvals allow <id>, or deny." };
         const [id = "", word = ""] = text.trim().split(/\s+/);
         const decision = DECISIONS.find((one) => one === word.toLowerCase());
         if (id === "" || !decision) return { reply: `Write: /approve <id> ${DECISIONS.join("|")}` };
-        return { reply: (await decide({ id, decision, principal, by: nameOf(sender) })) ?? `${pastOf(decision)}.` };
+        return {
+          reply:
+            (await decide({ id, decision, channel, senderId: sender.id, principal, by: nameOf(sender) })) ??
+            `${pastOf(decision)}.`,
+        };
       },
     } satisfies ChatCommand,
   };

@@ -52,7 +52,9 @@ export interface ChatDecision {
   /** Id of the request, or its first characters if they are unique among the pending ones. */
   readonly id: string;
   readonly decision: ApprovalDecision;
-  /** The person; must be an approver of chats. */
+  /** Channel id, and the immutable id of the person there; must be an approver of chats. */
+  readonly channel: string;
+  readonly senderId: string;
   readonly principal: Principal;
   /** Name of the person, for people. */
   readonly by: string;

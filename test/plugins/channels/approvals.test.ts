@@ -79,6 +79,28 @@ describe("an approval request in a chat", { timeout: 120_000 }, () => {
     assert.equal((await decided).decision, "deny");
   });
 
+  it("is decided by words, with the beginning of its id, and answers wrong words", async (t) => {
+    const { messages, request, bird } = await forwarding(t, {}, { plugins: ["approvals", "commands"] });
+    const decided = request("4f1c9a2e-0000-4000-8000-000000000001");
+    const question = await until(() => messages[0], "the question");
+    assert.match(question.text, /\/approve 4f1c9a2e allow-once\|allow-always\|deny$/);
+    await bird.says("/approve 4f1c9a2e maybe");
+    await until(
+      () => messages.some(({ text }) => text === "Write: /approve <id> allow-once|allow-always|deny"),
+      "the usage",
+    );
+    await bird.says("/approve 4f1c9a2e allow-once", {
+      sender: { id: "bob", name: "Bob" },
+      chat: { type: "direct", id: "bob" },
+    });
+    await until(
+      () => messages.some(({ text }) => text.startsWith("Not decided: only approvers decide")),
+      "the refusal",
+    );
+    await bird.says("/approve 4f1c9a2e allow-always");
+    assert.equal((await decided).decision, "allow-always");
+  });
+
   it("goes to the targets, to both or to the session alone, as its mode says, and to nobody by its filters", async (t) => {
     const targets = [TEAM, { channel: "pigeon", to: "ann" }, { channel: "crow", to: "x" }];
     const both = await forwarding(t, { mode: "both", targets });
