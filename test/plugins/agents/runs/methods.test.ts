@@ -166,7 +166,7 @@ describe("agent", () => {
     const channels = (outcome: DeliveryOutcome) => {
       const sent: DeliveryRequest[] = [];
       const delivery = {
-        channels: () => ["irc"],
+        configured: () => [{ id: "irc", label: "IRC", defaultAccountId: "default", accounts: [] }],
         channelId: () => "irc",
         deliver: async (asked: DeliveryRequest) => {
           sent.push(asked);
