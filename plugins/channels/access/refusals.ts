@@ -25,17 +25,18 @@ export class Refusals {
     this.#sources = sources;
   }
 
-  /** Records a message of a person or group that is not listed. @param code the pairing code that the person got */
+  /** Records a message of a person or group that is not listed. @param pairing words of `svc channels pairing` that let the person in */
   refused(
     channel: string,
     account: ChannelAccount,
     { chat, sender }: Pick<InboundMessage, "chat" | "sender">,
-    code?: string,
+    pairing?: readonly string[],
   ): void {
     const [who, list] = chat.type === "direct" ? [sender.id, "allowFrom"] : [chat.id, "groups"];
     const why = `not in ${list}`;
-    const approve = ["svc", "channels", "pairing", "approve", channel, code ?? ""];
-    const next = code === undefined ? nextStep(channel, account, chat.type, who) : commandText(approve);
+    const next = pairing
+      ? commandText(["svc", "channels", "pairing", ...pairing])
+      : nextStep(channel, account, chat.type, who);
     const { refusedInbound = 0 } = this.of(channel, account.id);
     const lastRefusedInbound = { who, why, next, at: this.#sources.clock.now() };
     this.#accounts.set(keyOf(channel, account.id), { refusedInbound: refusedInbound + 1, lastRefusedInbound });

@@ -68,7 +68,9 @@ export class Receiving {
     const { channel, account } = source;
     log.debug({ channel, account: account.id, reason }, "a message was refused");
     if (reason === "not-allowed") refusals.refused(channel, account, message);
-    if (reason === "pairing" && message.event === undefined) await this.#sendCode(source, message);
+    // One after the other, so that the number of codes stays limited.
+    if (reason === "pairing" && message.event === undefined)
+      await this.#turns.take(JSON.stringify([channel, account.id]), () => this.#sendCode(source, message));
     return { accepted: false, reason };
   }
 
@@ -81,7 +83,7 @@ export class Receiving {
     const code = await pairing.request(
       sender.name === undefined ? request : { ...request, senderName: nameOf(sender) },
     );
-    refusals.refused(channel, account, message, code);
+    refusals.refused(channel, account, message, code === undefined ? ["list", channel] : ["approve", channel, code]);
     if (code === undefined) return;
     const text =
       `This is a private agent on ${label}. Your pairing code is ${code} (valid for one hour). ` +

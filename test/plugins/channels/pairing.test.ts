@@ -55,6 +55,7 @@ describe("a stranger", { timeout: 120_000 }, () => {
     );
     const [account] = (await client.call(channels.status, {})).channelAccounts["pigeon"] ?? [];
     assert.deepEqual([account?.pendingPairings, account?.refusedInbound, account?.dmPolicy], [1, 2, "pairing"]);
+    assert.equal(account?.lastRefusedInbound?.next, "svc channels pairing list pigeon");
 
     const wrong = client.call(channelPairing.approve, { channel: "pigeon", code: "AAAAAAAA" });
     await assert.rejects(wrong, { code: "NOT_FOUND", message: /no pairing code "AAAAAAAA" waits on pigeon/ });
@@ -84,7 +85,7 @@ describe("a stranger", { timeout: 120_000 }, () => {
   it("gets no code when three wait, and a new one when a code has expired", async (t) => {
     const clock = createFakeClock();
     const { bird, messages, client } = await able(t, { gateway: { clock }, capabilities: { edits: false } });
-    for (const id of ["b1", "b2", "b3", "b4"]) await bird.says("hi", stranger(id));
+    await Promise.all(["b1", "b2", "b3", "b4"].map((id) => bird.says("hi", stranger(id))));
     await bird.says("hi", { ...stranger("b5"), event: { kind: "reaction", messageId: "1", emoji: "x" } });
     await until(() => messages.length === 3, "three codes");
     assert.deepEqual(
