@@ -24,6 +24,8 @@ const TYPING_EVERY_MS = 4_000;
 const EDIT_EVERY_MS = 1_500;
 /** Choice: characters of an answer after which its draft is sent: shorter answers come at once. */
 const LEAST_DRAFT_CHARS = 40;
+/** Choice: characters that an answer grows between two looks for a block, because each look reads the whole text. */
+const LOOK_EVERY_CHARS = 200;
 /** Characters of one block. Spec: http/sessions-routing.md §9 `blockStreamingChunk`. */
 const LEAST_BLOCK_CHARS = 800;
 const ENDED_WAIT_MS = 60_000;
@@ -48,6 +50,8 @@ interface Live {
   cancelTyping?: () => void;
   /** Text of the answer so far. */
   text: string;
+  /** Length of `text` at the last look for a block. */
+  looked: number;
   /** Text that people see now. */
   shown: string;
   blocks: number;
@@ -77,6 +81,7 @@ export class LiveAnswers {
       quote: quoteOf(message.job, account.replyToMode),
       editEveryMs: capabilities.editEveryMs ?? EDIT_EVERY_MS,
       text: "",
+      looked: 0,
       shown: "",
       blocks: 0,
       isEnded: false,
@@ -173,6 +178,8 @@ export class LiveAnswers {
 
   /** Sends the finished paragraphs that were not sent yet. */
   #sendBlock(live: Live): void {
+    if (live.text.length - live.looked < LOOK_EVERY_CHARS) return;
+    live.looked = live.text.length;
     const text = draftText(live, Number.MAX_SAFE_INTEGER) ?? "";
     const fresh = text.slice(live.shown.length);
     const end = fresh.lastIndexOf("\n\n");
