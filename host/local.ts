@@ -21,7 +21,7 @@ export {
   composeSchema,
   configIssues,
   effectiveConfig,
-  hintsOf,
+  secretHintsOf,
   sectionOf,
   type SectionOwner,
   unownedKeys,

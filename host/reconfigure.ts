@@ -10,7 +10,7 @@ import type { HostOnly } from "./carriers/host-only.ts";
 import type { ConfigFile, Issue } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { redact } from "./config/redact.ts";
-import { hintsOf, hostConfig } from "./config/sections.ts";
+import { secretHintsOf, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
 import type { Kernel } from "./kernel/kernel.ts";
@@ -58,7 +58,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     for (const path of paths) waiting.add(path);
   };
 
-  const shown = (file: ConfigFile) => redact(file.resolved, hintsOf(kernel.sections()));
+  const shown = (file: ConfigFile) => redact(file.resolved, secretHintsOf(kernel.sections()));
 
   /** Conflicts with the running plugins are reported only if the same change does not also change the plugins. */
   function webhookIssues(config: HostConfig, changed: readonly string[]): readonly Issue[] {

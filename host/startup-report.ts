@@ -1,7 +1,7 @@
 /** Writes the gateway's address, plugins and configuration to a file after each change, for commands that cannot reach the gateway. */
 import { writeFileSync } from "node:fs";
 import { redact } from "./config/redact.ts";
-import { effectiveConfig, hintsOf } from "./config/sections.ts";
+import { effectiveConfig, secretHintsOf } from "./config/sections.ts";
 import type { HostContext } from "./context.ts";
 import { VERSION } from "./version.ts";
 
@@ -23,7 +23,7 @@ export class StartupReport {
     const { url, tlsFingerprint, warnings } = this;
     const { settings, startedAt, kernel, log } = this.#context;
     const owners = kernel.sections();
-    const config = redact(effectiveConfig(settings.file, owners), hintsOf(owners));
+    const config = redact(effectiveConfig(settings.file, owners), secretHintsOf(owners));
     const report = { version: VERSION, startedAt, url, tlsFingerprint, plugins: kernel.inventory(), warnings, config };
     try {
       writeFileSync(settings.paths.startupReport, `${JSON.stringify(report, null, 2)}\n`, { mode: 0o600 });

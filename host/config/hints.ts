@@ -55,14 +55,30 @@ interface Where {
 /** Hints by dotted path: `*` is a map entry, `[]` an item of a list. Every key of the schema has a hint. */
 export function composeHints(schema: unknown): Record<string, Hint> {
   const hints = new Map<string, Hint>();
+  visitKeys(schema, (node, where) => {
+    const hint = { ...hintOf(node, where), ...hints.get(where.path) }; // the first member of a union wins
+    if (Object.keys(hint).length > 0) hints.set(where.path, hint);
+  });
+  return Object.fromEntries(hints);
+}
+
+/** The hints that have `sensitive`, with nothing else: all that redaction needs, at a fraction of the time and memory. */
+export function composeSecretHints(schema: unknown): Record<string, Pick<Hint, "sensitive">> {
+  const hints = new Map<string, Pick<Hint, "sensitive">>();
+  visitKeys(schema, (node, { path }) => {
+    const sensitive = sensitiveOf(node, path);
+    if (typeof sensitive === "boolean" && !hints.has(path)) hints.set(path, { sensitive });
+  });
+  return Object.fromEntries(hints);
+}
+
+/** Calls `see` for each key of the schema; for a union first with the union itself, then with each member. */
+function visitKeys(schema: unknown, see: (node: PlainObject, where: Where) => void): void {
   const visit = (node: unknown, where: Where) => {
     if (!isObject(node)) return;
     const { path } = where;
     const group = text(node, "group") ?? where.group;
-    if (path) {
-      const hint = { ...hintOf(node, { ...where, group }), ...hints.get(path) }; // the first member of a union wins
-      if (Object.keys(hint).length > 0) hints.set(path, hint);
-    }
+    if (path) see(node, { ...where, group });
     const properties = Object.entries((own(node, "properties") ?? {}) as object);
     for (const [index, [key, child]] of properties.entries()) {
       const top = path === "";
@@ -80,12 +96,15 @@ export function composeHints(schema: unknown): Record<string, Hint> {
     for (const choice of ["anyOf", "oneOf", "allOf"].flatMap((key) => own(node, key) ?? [])) visit(choice, where);
   };
   visit(schema, { path: "", group: undefined, place: undefined });
-  return Object.fromEntries(hints);
+}
+
+function sensitiveOf(node: PlainObject, path: string): unknown {
+  return own(node, "sensitive") ?? (isText(node) && isSecretName(path) ? true : undefined);
 }
 
 function hintOf(node: PlainObject, { path, group, place }: Where): Hint {
   const key = place === undefined ? undefined : path.slice(path.lastIndexOf(".") + 1);
-  const sensitive = own(node, "sensitive") ?? (isText(node) && isSecretName(path) ? true : undefined);
+  const sensitive = sensitiveOf(node, path);
   const order = own(node, "order") ?? (path === key ? (SECTION_ORDER[path] ?? UNNUMBERED) : place);
   const advanced = own(node, "advanced");
   const tags = tagsOf(node, key, sensitive === true);

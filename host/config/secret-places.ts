@@ -6,7 +6,7 @@ import { isObject } from "./plain-data.ts";
 import { perOwners } from "./per-owners.ts";
 import { type Hints, isSecretWhole, isSensitive } from "./redact.ts";
 import { claimedAction, lookUp, sectionAt } from "./section-keys.ts";
-import { effectiveConfig, hintsOf, ownedSections, type SectionOwner } from "./sections.ts";
+import { effectiveConfig, secretHintsOf, ownedSections, type SectionOwner } from "./sections.ts";
 
 type Path = SecretPlace["path"];
 
@@ -40,13 +40,13 @@ export function createSecretPlaces(
     },
     targets() {
       const [, owners] = running();
-      return targetsOf(hintsOf(owners)).map((parts) => parts.join("."));
+      return targetsOf(secretHintsOf(owners)).map((parts) => parts.join("."));
     },
   };
 }
 
 function listPlaces(file: ConfigFile, owners: readonly SectionOwner[]): SecretPlace[] {
-  const hints: Hints = hintsOf(owners);
+  const hints: Hints = secretHintsOf(owners);
   const owned = new Set(ownedSections(owners).map(({ section }) => section));
   const isRead = (section: string) => owned.has(section) || Object.hasOwn(HOST_SECTIONS, section);
   return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead, owned });

@@ -4,7 +4,7 @@ import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from 
 import { isSecretRef } from "@svc/sdk/secrets";
 import type { ConfigFile, Issue } from "./file.ts";
 import { withoutForeign } from "./foreign.ts";
-import { composeHints, type Hint } from "./hints.ts";
+import { composeSecretHints, type Hint } from "./hints.ts";
 import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
 import { perOwners } from "./per-owners.ts";
@@ -215,9 +215,9 @@ export function pluginSection(plugin: PluginParts, file: ConfigFile): PluginSett
   return { value, sections };
 }
 
-/** Hints for all sections, including those of these owners. */
-export const hintsOf: (owners: readonly SectionOwner[]) => Record<string, Hint> = perOwners((owners) =>
-  composeHints(composeSchema(owners)),
+/** The hints about secrets of all sections, including those of these owners. */
+export const secretHintsOf: (owners: readonly SectionOwner[]) => Record<string, Pick<Hint, "sensitive">> = perOwners(
+  (owners) => composeSecretHints(composeSchema(owners)),
 );
 
 /** Whether the file changes a plugin's settings from their defaults. */

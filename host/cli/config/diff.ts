@@ -1,7 +1,7 @@
 /** `svc config diff [file]`: differences of two configurations, secrets hidden. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { configIssues, effectiveConfig, hintsOf, redact } from "@svc/host/local";
+import { configIssues, effectiveConfig, secretHintsOf, redact } from "@svc/host/local";
 import { type ConfigFile, type Paths, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { describeDifference, type Difference, differences } from "./differences.ts";
@@ -27,7 +27,7 @@ async function diffFiles(file: ConfigFile, given: string, { installed }: Owners,
     return refuse(`${other.path} does not exist\nNext: name another file, or none`, output);
   }
   if (isUnreadable(other, output)) return EXIT.refused;
-  const hints = hintsOf(installed);
+  const hints = secretHintsOf(installed);
   const [left, right] = [effectiveConfig(file, installed), effectiveConfig(other, installed)];
   const [shownLeft, shownRight] = [redact(left, hints), redact(right, hints)];
   // The real values are compared; secrets are hidden in the output.
@@ -47,7 +47,7 @@ async function diffRunning(file: ConfigFile, { owners, installed }: Owners, path
   }
   const [wrong] = configIssues(file, owners);
   if (wrong) output.note(`${file.path} is not valid, so no gateway uses it\nNext: svc config validate`);
-  const shown = redact(effectiveConfig(file, owners), hintsOf(installed));
+  const shown = redact(effectiveConfig(file, owners), secretHintsOf(installed));
   return report(differences(running, shown), ["gateway", "file"], output);
 }
 

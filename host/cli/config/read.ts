@@ -1,6 +1,14 @@
 /** `svc config get|file|validate|schema`: read the configuration file; need no gateway. */
 import { resolve } from "node:path";
-import { composeSchema, configIssues, hintsOf, redact, startIssue, unownedKeys, withoutForeign } from "@svc/host/local";
+import {
+  composeSchema,
+  configIssues,
+  secretHintsOf,
+  redact,
+  startIssue,
+  unownedKeys,
+  withoutForeign,
+} from "@svc/host/local";
 import { type ConfigFile, type Issue, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { loadOwners } from "./owners.ts";
@@ -22,7 +30,7 @@ export async function getConfig(path: string | undefined, output: Output): Promi
   const file = await readConfigFile(configPath, process.env);
   if (isUnreadable(file, output)) return EXIT.refused;
   const { installed } = await loadOwners(file, paths); // a plugin's schema says which of its values are secret
-  const value = valueAt(redact(file.resolved, hintsOf(installed)), wanted);
+  const value = valueAt(redact(file.resolved, secretHintsOf(installed)), wanted);
   if (value === undefined) return refuse(`${path} is not set in ${configPath}\nNext: svc config get`, output);
   output.print(value);
   return EXIT.ok;

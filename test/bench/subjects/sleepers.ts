@@ -1,12 +1,15 @@
-/** The cost of unused plugins: 200 of them, asleep and awake, and the first call of a sleeping one. */
+/**
+ * The cost of unused plugins: 200 of them, asleep and awake; the first call of a sleeping one; and the bundled chat
+ * networks without an account.
+ */
 import { execFile } from "node:child_process";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { connect } from "@svc/sdk/client";
 import { root } from "../../checkout.ts";
-import { atMost, type Row, type Rounds } from "../figures.ts";
+import { atMost, ratioAtMost, type Row, type Rounds } from "../figures.ts";
 import { makeStateDir, runGateway, type StateDir, TOKEN } from "../gateways.ts";
 import { residentMiB } from "../machine.ts";
 import { interleave, type Subject } from "../suite.ts";
@@ -50,6 +53,18 @@ async function withPlugins(count: number, asleep: boolean): Promise<StateDir> {
   return state;
 }
 
+/** Ids of the bundled plugins, without those that contribute a chat network. */
+async function withoutNetworks(): Promise<string[]> {
+  const ids: string[] = [];
+  for (const name of await readdir(join(root, "plugins"))) {
+    const { svc } = JSON.parse(await readFile(join(root, "plugins", name, "package.json"), "utf8")) as {
+      svc?: { id: string; contributes?: { channel?: string[] } };
+    };
+    if (svc && !svc.contributes?.channel) ids.push(svc.id);
+  }
+  return ids;
+}
+
 interface Taken {
   readonly startMs: number;
   readonly mib: number;
@@ -80,7 +95,9 @@ export const sleepers: Subject = {
     await using none = await withPlugins(0, true);
     await using asleep = await withPlugins(SLEEPERS, true);
     await using awake = await withPlugins(SLEEPERS, false);
+    await using fewer = await makeStateDir({ plugins: { use: await withoutNetworks() } });
     const contenders = {
+      fewer: () => take(fewer, idleMs, "plugins.list"),
       none: () => take(none, idleMs, "plugins.list"),
       asleep: () => take(asleep, idleMs, "sleeper-77.ping"),
       awake: () => take(awake, idleMs, "sleeper-77.ping"),
@@ -97,7 +114,17 @@ export const sleepers: Subject = {
       bare: { name: "the same awake", rounds: each(of, taken.awake, scale) },
       target: atMost(target, unit),
     });
+    const networks = (figure: string, unit: string, of: (one: Taken) => number): Row => ({
+      subject: "sleepers",
+      figure,
+      unit,
+      ours: taken.none.map(of),
+      bare: { name: "without them", rounds: taken.fewer.map(of) },
+      target: ratioAtMost(1.05),
+    });
     return [
+      networks("start, bundled chat networks without an account", "ms", ({ startMs }) => startMs),
+      networks("memory, bundled chat networks without an account", "MiB", ({ mib }) => mib),
       row(`start, each of ${SLEEPERS} plugins asleep`, "ms", ({ startMs }) => startMs, 1, START_MS),
       row(`memory, each of ${SLEEPERS} plugins asleep`, "KiB", ({ mib }) => mib, 1_024, MEMORY_KIB),
       {
