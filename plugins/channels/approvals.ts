@@ -15,7 +15,7 @@ import { createHash } from "node:crypto";
 import type { ChannelAccounts } from "./accounts/channel-accounts.ts";
 import type { Inbound, Source } from "./inbound/inbound-message.ts";
 import { nameOf } from "./inbound/prompt.ts";
-import { principalOf } from "./inbound/sender.ts";
+import { principalOf } from "./access/sender.ts";
 import { type Destination, destinationOf } from "./outbox/addressing.ts";
 import type { Outbox } from "./outbox/outbox.ts";
 import type { NewText } from "./outbox/outbox-store.ts";

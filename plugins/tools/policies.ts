@@ -45,14 +45,16 @@ export class Policies {
     });
   }
 
-  of({ surface, agentId, sessionKey, model, address }: ToolScene): Policy {
+  of({ surface, agentId, sessionKey, model, address, principal }: ToolScene): Policy {
     const agents = this.#sources.agents();
     const depth = subagentDepth(sessionKey, surface);
     const isLeaf = depth !== undefined && depth >= (agents?.maxSpawnDepth ?? 1);
     const basis: Basis = {
       rules: this.#sources.rules(),
       agent: agents?.toolPolicy(agentId),
-      groups: groupsOf(sessionKey, address).flatMap((group) => this.#rulesOf(group) ?? []),
+      groups: groupsOf(sessionKey, address).flatMap(
+        (group) => this.#rulesOf({ ...group, principalId: principal.id }) ?? [],
+      ),
     };
     const subagent = depth === undefined ? "none" : isLeaf ? "leaf" : "branch";
     const key = [surface, subagent, model?.provider ?? "", model?.id ?? "", agentId].join("\n");

@@ -24,7 +24,7 @@ export interface ChannelAccess {
   readonly requireMention?: boolean;
   /** `requireMention` of single groups, by `chat.id` or `chat.parentId`; `*`: all groups. */
   readonly mentionByGroup?: Readonly<Record<string, boolean>>;
-  /** Tool rules of single groups, by `chat.id`; `*`: all groups. `bySender["*"]` precedes `tools`. */
+  /** Tool rules of single groups, by `chat.id`; `*`: all groups. `bySender` has rules by `sender.id` or `*`, and precedes `tools`. */
   readonly toolsByGroup?: Readonly<
     Record<string, { readonly tools?: GroupToolRules; readonly bySender?: Readonly<Record<string, GroupToolRules>> }>
   >;

@@ -175,14 +175,16 @@ export type GroupToolRules = Omit<ToolRules, "profile">;
 export interface GroupToolPolicy {
   /**
    * Returns the first match of: rules of the group by sender, rules of the group, rules of all groups (`*`) by sender,
-   * rules of all groups. The sender is unknown here, so only `*` of the rules by sender applies.
+   * rules of all groups. Rules by sender name the id of a sender, or `*`.
    * @param group.groupId as in a session key: lower case
+   * @param group.principalId of the run; its sender is known only if the message came through a channel
    * @returns the same object as long as the rules are unchanged; `undefined`: no rules. A throw removes all tools.
    */
   of(group: {
     readonly channel: string;
     readonly accountId?: string;
     readonly groupId: string;
+    readonly principalId?: string;
   }): GroupToolRules | undefined;
 }
 

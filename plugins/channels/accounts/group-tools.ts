@@ -1,17 +1,21 @@
 /** The service `GroupToolPolicy`: tool rules of groups, as their channels read them from the configuration. Spec: http/tools-invoke.md §7.3. */
 import type { GroupToolPolicy, GroupToolRules } from "@svc/sdk/tools";
-import type { ChannelAccounts } from "./channel-accounts.ts";
 import { EVERYBODY } from "../access/admission.ts";
+import { senderIn } from "../access/sender.ts";
+import type { ChannelAccounts } from "./channel-accounts.ts";
 
 export function createGroupTools(accounts: Pick<ChannelAccounts, "channel" | "account">): GroupToolPolicy {
   return {
-    of({ channel, accountId, groupId }) {
+    of({ channel, accountId, groupId, principalId = "" }) {
       const contribution = accounts.channel(channel);
-      const { toolsByGroup = {} } = (contribution && accounts.account(contribution, accountId)?.account) ?? {};
-      const rules = Object.entries(toolsByGroup);
+      const account = contribution && accounts.account(contribution, accountId)?.account;
+      if (!account) return undefined;
+      const rules = Object.entries(account.toolsByGroup ?? {});
+      const people = [senderIn(principalId, channel, account.id) ?? EVERYBODY, EVERYBODY];
       const of = (wanted: string): GroupToolRules | undefined => {
-        const found = rules.find(([id]) => id.toLowerCase() === wanted)?.[1]; // keys of sessions are in lower case
-        return found?.bySender?.[EVERYBODY] ?? found?.tools;
+        const { bySender = {}, tools } = rules.find(([id]) => id.toLowerCase() === wanted)?.[1] ?? {}; // keys of sessions are in lower case
+        const listed = people.find((person) => Object.hasOwn(bySender, person));
+        return listed === undefined ? tools : bySender[listed];
       };
       return of(groupId.toLowerCase()) ?? of(EVERYBODY);
     },

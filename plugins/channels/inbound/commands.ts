@@ -5,7 +5,7 @@ import type { MenuCommand } from "@svc/sdk/channels";
 import type { ChatCommandCall, ChatCommandOutcome, ChatCommands } from "@svc/sdk/commands";
 import type { AcceptedMessage } from "./inbound-store.ts";
 import { runMessage } from "./prompt.ts";
-import { senderIdOf } from "./sender.ts";
+import { senderIdOf } from "../access/sender.ts";
 
 /** The remaining step: send `reply` to the person, or start a run. */
 export type Obeyed = { readonly reply: string } | Beginning;

@@ -10,7 +10,7 @@ import type { SystemEvents } from "@svc/sdk/heartbeat";
 import { contextKey, type ContextStore } from "./context-store.ts";
 import { type Inbound, messageKey, type Source } from "./inbound-message.ts";
 import { nameOf } from "./prompt.ts";
-import { principalOf } from "./sender.ts";
+import { principalOf } from "../access/sender.ts";
 
 type EventMessage = Inbound & { readonly event: NonNullable<Inbound["event"]> };
 

@@ -13,7 +13,7 @@ import { checkedMessage, type Inbound, messageKey, type Source } from "./inbound
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
 import type { NetworkEvents } from "./network-events.ts";
 import { channelPrompt, nameOf, runMessage, wordsOf } from "./prompt.ts";
-import { principalOf, senderIdOf } from "./sender.ts";
+import { principalOf, senderIdOf } from "../access/sender.ts";
 
 /** Choice: messages of one account that may wait for an answer; further ones are refused. */
 export const MAX_WAITING = 200;

@@ -22,7 +22,9 @@ const Group = Strict({
   requireMention: flag("only messages that mention the agent reach it; default: the setting of the account"),
   tools: Type.Optional(ToolNames),
   toolsBySender: Type.Optional(
-    Type.Record(Type.String(), ToolNames, { description: "tool rules by sender; only `*` is used" }),
+    Type.Record(Type.String(), ToolNames, {
+      description: "tool rules by sender id (`id:<id>` or `<id>`), `*`: everyone else; precede `tools`",
+    }),
   ),
 });
 
@@ -148,14 +150,22 @@ export function accountsOf<F extends TProperties, Settings>(
 type Shared = Static<TObject<typeof SHARED_FIELDS>>;
 type Section = Shared & { readonly accounts?: Readonly<Record<string, Shared>>; readonly defaultAccount?: string };
 
-function checkAccess({ dmPolicy, allowFrom = [], mentionPatterns = [] }: Shared, path: string): void {
+function checkAccess({ dmPolicy, allowFrom = [], mentionPatterns = [], groups = {} }: Shared, path: string): void {
   if (dmPolicy === "open" && !allowFrom.some((id) => id.trim() === "*"))
     misconfigured(`${path}/dmPolicy`, `"open" lets everyone write; confirm it with allowFrom: ["*"]`);
   for (const [index, pattern] of mentionPatterns.entries()) {
     if (!isPattern(pattern))
       misconfigured(`${path}/mentionPatterns/${index}`, `"${pattern}" is not a regular expression`);
   }
+  for (const [id, { toolsBySender = {} }] of Object.entries(groups)) {
+    const key = Object.keys(toolsBySender).find((sender) => UNRELIABLE.test(sender));
+    if (key !== undefined)
+      misconfigured(`${path}/groups/${id}/toolsBySender/${key}`, "senders are known by their id only: id:<sender id>");
+  }
 }
+
+/** Kinds of sender keys that other people can take over, or that only some networks have. */
+const UNRELIABLE = /^(?:e164|username|name):/;
 
 function isPattern(text: string): boolean {
   try {
@@ -163,6 +173,10 @@ function isPattern(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+function byId<T>(bySender: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(bySender).map(([sender, rules]) => [sender.replace(/^id:/, ""), rules]));
 }
 
 /** The access rules and shared settings of one account, as plain data. */
@@ -175,7 +189,7 @@ function accessOf(config: Shared): ChannelAccess {
   const tools = Object.entries(groups).flatMap(([id, { tools: own, toolsBySender: bySender }]) =>
     own === undefined && bySender === undefined
       ? []
-      : [[id, { ...(own && { tools: own }), ...(bySender && { bySender }) }] as const],
+      : [[id, { ...(own && { tools: own }), ...(bySender && { bySender: byId(bySender) }) }] as const],
   );
   const access = {
     dmPolicy,

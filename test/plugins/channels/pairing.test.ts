@@ -144,7 +144,7 @@ describe("a stranger", { timeout: 120_000 }, () => {
 });
 
 describe("the tools of a group", { timeout: 120_000 }, () => {
-  it("are those of its rules, else those of all groups; `*` by sender first", async (t) => {
+  it("are those of its rules by sender, else its other rules, else those of all groups", async (t) => {
     const found: { policy?: GroupToolPolicy } = {};
     const reader = definePlugin({
       id: "reader",
@@ -153,14 +153,19 @@ describe("the tools of a group", { timeout: 120_000 }, () => {
       setup: (gateway) => gateway.start(() => void (found.policy = gateway.services.policy)),
     });
     const toolsByGroup = {
-      "#Team": { tools: { deny: ["exec"] }, bySender: { "*": { allow: ["read"] } } },
+      "#Team": { tools: { deny: ["exec"] }, bySender: { "*": { allow: ["read"] }, ann: { allow: ["exec"] } } },
       "#open": { tools: { deny: ["write"] } },
       "*": { tools: { deny: ["*"] } },
     };
     const bird = pigeon({ accounts: [{ toolsByGroup }] });
     await startScene(t, [bird.plugin, reader]);
-    const of = (groupId: string, channel = "pigeon") => found.policy?.of({ channel, groupId });
+    const of = (groupId: string, channel = "pigeon", principalId = "token") =>
+      found.policy?.of({ channel, groupId, principalId });
     assert.deepEqual(of("#team"), { allow: ["read"] });
+    assert.deepEqual(of("#team", "pigeon", "channel:pigeon:default:ann"), { allow: ["exec"] });
+    assert.deepEqual(of("#team", "pigeon", "channel:pigeon:default:bob"), { allow: ["read"] });
+    assert.deepEqual(of("#team", "pigeon", "channel:pigeon:default:toString"), { allow: ["read"] });
+    assert.deepEqual(of("#team", "pigeon", "channel:pigeon:other:ann"), { allow: ["read"] }, "another account");
     assert.deepEqual(of("#open"), { deny: ["write"] });
     assert.deepEqual(of("#other"), { deny: ["*"] });
     assert.equal(of("#team", "crow"), undefined);

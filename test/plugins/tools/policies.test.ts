@@ -63,7 +63,7 @@ describe("cached policies", () => {
     const team = { sessionKey: "agent:main:irc:group:#team", address: { accountId: "work" } };
     const { policies } = make({ groups: () => ({ of }) });
     assert.equal(may(policies, "read", team), true);
-    assert.deepEqual(asked, [{ channel: "irc", accountId: "work", groupId: "#team" }]);
+    assert.deepEqual(asked, [{ channel: "irc", accountId: "work", groupId: "#team", principalId: principal.id }]);
     rules = { deny: ["read"] };
     assert.equal(may(policies, "read", team), false);
     assert.equal(may(policies, "read"), true);

@@ -1,10 +1,15 @@
 /** The principal of a person who writes through a channel. Pure. */
 import type { Principal } from "@svc/sdk";
-import type { AcceptedMessage } from "./inbound-store.ts";
 
 /** Names the person within the gateway. */
 function principalId(channel: string, accountId: string, senderId: string): string {
   return `channel:${channel}:${accountId}:${senderId}`;
+}
+
+/** Id on the network of the sender with this principal; `undefined`: it did not write to this account. */
+export function senderIn(id: string, channel: string, accountId: string): string | undefined {
+  const prefix = principalId(channel, accountId, "");
+  return id.startsWith(prefix) ? id.slice(prefix.length) : undefined;
 }
 
 /** Id of the sender of an accepted message on the network. */
@@ -12,8 +17,12 @@ export function senderIdOf({
   channel,
   accountId,
   job,
-}: Pick<AcceptedMessage, "channel" | "accountId" | "job">): string {
-  return job.principal.id.slice(principalId(channel, accountId, "").length);
+}: {
+  readonly channel: string;
+  readonly accountId: string;
+  readonly job: { readonly principal: Pick<Principal, "id"> };
+}): string {
+  return senderIn(job.principal.id, channel, accountId) ?? "";
 }
 
 /**
