@@ -40,17 +40,27 @@ export default defineSecurityChecks([
     severity: "warning",
     why: "Every message of anyone in the group reaches the agent as a request.",
     find: ({ config }) =>
-      eachAccount(config, ([path, section]) =>
-        section["requireMention"] === false
-          ? [
-              {
-                about: [...path, "requireMention"].join("."),
-                message: `In groups the agent also reads messages that do not mention it${isEveryGroup(section) ? ", in every group" : ""}.`,
-                fix: setCommand([...path, "requireMention"], true),
-              },
-            ]
-          : [],
-      ),
+      eachAccount(config, ([path, section]) => {
+        const groups = Array.isArray(section["groups"]) ? [] : entriesOf(section["groups"]);
+        const all = [
+          [path, section, isEveryGroup(section) ? "In every group" : "In groups"] as const,
+          ...groups.map(
+            ([id, group]) =>
+              [[...path, "groups", id], group, id === EVERYBODY ? "In every group" : `In the group ${id}`] as const,
+          ),
+        ];
+        return all.flatMap(([at, { requireMention }, where]) =>
+          requireMention === false
+            ? [
+                {
+                  about: [...at, "requireMention"].join("."),
+                  message: `${where} the agent also reads messages that do not mention it.`,
+                  fix: setCommand([...at, "requireMention"], true),
+                },
+              ]
+            : [],
+        );
+      }),
   },
 ]);
 

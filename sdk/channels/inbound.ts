@@ -25,6 +25,13 @@ export interface InboundReply {
   readonly isOwn?: boolean;
 }
 
+/** A forwarded message. Its files are in `media` of the message. */
+export interface InboundForward {
+  readonly text: string;
+  /** Name of the author or chat it comes from. */
+  readonly from?: string;
+}
+
 /** A place on earth. */
 export interface InboundLocation {
   /** Degrees. */
@@ -90,6 +97,8 @@ export interface InboundMessage {
   readonly mentioned?: boolean;
   readonly media?: readonly InboundMedia[];
   readonly replyTo?: InboundReply;
+  /** Words of somebody else that the sender forwards: external content, never a command. `text` has only the sender's own. */
+  readonly forwarded?: InboundForward;
   readonly location?: InboundLocation;
   /** Absent: a new message. */
   readonly event?: InboundEvent;

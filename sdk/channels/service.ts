@@ -80,8 +80,11 @@ export type Receipt =
   | { readonly accepted: true; readonly sessionKey: string }
   | {
       readonly accepted: false;
-      /** `pairing`: the sender got a code. `not-mentioned`: the message is only context of the group. */
-      readonly reason: "duplicate" | "not-allowed" | "pairing" | "not-mentioned" | "empty" | "busy";
+      /**
+       * `pairing`: the sender got a code. `not-mentioned`: the message is only context of the group. `invalid`: it breaks
+       * this contract; the log has the fault.
+       */
+      readonly reason: "duplicate" | "not-allowed" | "pairing" | "not-mentioned" | "empty" | "invalid" | "busy";
     };
 
 /** State of an account. After `needs-login`, the account is not retried until something changes. */
@@ -105,8 +108,10 @@ export interface ChannelRun<Settings = unknown> {
   /** For networks with a command menu. A use of the menu is submitted as the text `/<name> <arguments>`. */
   readonly commands: readonly MenuCommand[];
   /**
-   * Submits an incoming message or event. Resolves when it is on disk; only then may the channel acknowledge it to the
-   * network. @throws GatewayError `UNAVAILABLE` if it could not be accepted; submit it again later
+   * Submits an incoming message or event. Resolves when it is on disk or refused; only then may the channel acknowledge
+   * it to the network. `submitted` of `@svc/kit/channels` submits it until it resolves.
+   * @throws GatewayError `UNAVAILABLE` if it could not be accepted, e.g. because too many messages wait; submit it again
+   *   after `retryAfterMs`
    */
   receive(message: InboundMessage): Promise<Receipt>;
   report(report: ChannelReport): void;
@@ -240,11 +245,14 @@ export interface Channel<Settings = unknown> {
   /**
    * Runs one account until `signal` aborts. If it returns or throws earlier, it is run again with back-off. Resources
    * are acquired here and must be released before it settles.
+   * @throws GatewayError `NOT_LINKED`: the network refuses the login; the account reports `needs-login` and is not run
+   *   again until something changes
    */
   run(run: ChannelRun<Settings>): Promise<void>;
   /**
    * @throws GatewayError `UNAVAILABLE`: a retry may succeed, not before `retryAfterMs` if the network named a time;
-   *   `INVALID_REQUEST`: a retry is pointless; any other error counts as `UNAVAILABLE`
+   *   `INVALID_REQUEST`: a retry is pointless; any other error counts as `UNAVAILABLE`, also `NOT_LINKED`: the message
+   *   waits for a new login
    */
   send(message: OutboundMessage<Settings>): Promise<SendReceipt>;
   /** With the capability `edits`. @throws as `send`; `NOT_FOUND`: the message is gone or can no longer be changed */

@@ -5,7 +5,7 @@ type Refusal = Extract<Receipt, { accepted: false }>["reason"];
 type Rules = ChannelAccess;
 type Checked = Pick<
   InboundMessage,
-  "chat" | "sender" | "mentioned" | "text" | "media" | "location" | "event" | "replyTo"
+  "chat" | "sender" | "mentioned" | "text" | "media" | "location" | "event" | "replyTo" | "forwarded"
 >;
 
 export const EVERYBODY = "*";
@@ -64,8 +64,10 @@ function groupIds({ id, parentId }: InboundMessage["chat"]): readonly string[] {
   return parentId === undefined ? [id] : [id, parentId];
 }
 
-function isEmpty({ text, media = [], location, event }: Checked): boolean {
-  return text.trim() === "" && media.length === 0 && location === undefined && event === undefined;
+/** A message without words may still point at something: a file, a place, or the message it answers or forwards. */
+function isEmpty({ text, media = [], location, event, replyTo, forwarded }: Checked): boolean {
+  const others = [replyTo?.text, forwarded?.text].some((words = "") => words.trim() !== "");
+  return text.trim() === "" && media.length === 0 && location === undefined && event === undefined && !others;
 }
 
 /**

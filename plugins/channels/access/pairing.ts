@@ -4,7 +4,7 @@
  */
 import { randomInt } from "node:crypto";
 import { type Clock, notFound } from "@svc/sdk";
-import type { Row } from "@svc/sdk/storage";
+import type { Row, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "../open-storage.ts";
 
 /** Milliseconds for which a code can be approved. Spec: the issue of channels. */
@@ -64,8 +64,14 @@ export class Pairing {
     return this.#approved.has(keyOf(channel, accountId, senderId));
   }
 
-  /** The code of a new request; `undefined`: the person has one already, or too many are waiting. */
-  async request(request: PairingRequest): Promise<string | undefined> {
+  /**
+   * Stores a new request together with `alongside`, in one transaction.
+   * @returns its code; `undefined`: the person has one already, or too many are waiting
+   */
+  async request(
+    request: PairingRequest,
+    alongside: (code: string) => readonly Statement[],
+  ): Promise<string | undefined> {
     const { channel, accountId, senderId, senderName, chatId } = request;
     const pending = (await this.pending()).filter((other) => isAt(other, request));
     if (pending.length >= MAX_PENDING || pending.some((other) => other.senderId === senderId)) return undefined;
@@ -83,6 +89,7 @@ export class Pairing {
               WHERE channel_pairing.approved_at IS NULL`,
         params: [channel, accountId, senderId, senderName ?? null, chatId, code, expiresAt],
       },
+      ...alongside(code),
     ]);
     return code;
   }

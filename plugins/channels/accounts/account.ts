@@ -4,7 +4,7 @@
  * Accounts are independent of each other. After a reload, the new run of an account starts when its old run has ended.
  */
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, type Contribution, type Logger, pause, unavailable } from "@svc/sdk";
+import { type Clock, type Contribution, isGatewayError, type Logger, pause, unavailable } from "@svc/sdk";
 import type { Channel, ChannelAccount, ChannelReport, InboundMessage, MenuCommand, Receipt } from "@svc/sdk/channels";
 import { secretsOf, toldError } from "./hidden.ts";
 import { pauseMs } from "./pauses.ts";
@@ -101,6 +101,11 @@ export class AccountRun {
     this.#set({ lastOutboundAt: this.#options.clock.now() });
   }
 
+  /** Records that the network has proved that the connection works. */
+  alive(): void {
+    this.#set({ lastProofAt: this.#options.clock.now() });
+  }
+
   /** Error text with secrets removed. */
   told(error: unknown): string {
     return toldError(error, this.secrets);
@@ -142,7 +147,7 @@ export class AccountRun {
       signal,
       receive: async (message: InboundMessage): Promise<Receipt> => {
         if (signal.aborted) unavailable("this account was stopped; hand over the message again when it runs");
-        const receipt = await this.#options.receive(this, message);
+        const receipt = await this.#options.receive(this, message).catch((error: unknown) => this.#invalid(error));
         if (receipt.accepted) this.#set({ lastInboundAt: clock.now() });
         return receipt;
       },
@@ -150,7 +155,7 @@ export class AccountRun {
         if (!signal.aborted) this.#reported(report);
       },
       alive: () => {
-        if (!signal.aborted) this.#set({ lastProofAt: clock.now() });
+        if (!signal.aborted) this.alive();
       },
     };
     // An error of the run is not a fault of the plugin: servers fail. An unhandled error outside of the run still is.
@@ -159,6 +164,8 @@ export class AccountRun {
         await channel.run(run);
         return undefined;
       } catch (thrown) {
+        if (isGatewayError(thrown) && thrown.code === "NOT_LINKED")
+          run.report({ state: "needs-login", detail: thrown.message });
         return this.told(thrown);
       }
     });
@@ -166,6 +173,13 @@ export class AccountRun {
     this.#disconnected(error);
     this.#set({ lastStopAt: clock.now(), ...(error === undefined ? {} : { lastError: error }) });
     return error;
+  }
+
+  /** @throws the error unless the message itself is at fault: to submit that again would be pointless */
+  #invalid(error: unknown): Receipt {
+    if (!isGatewayError(error) || error.code !== "INVALID_REQUEST") throw error;
+    this.#warn("an invalid message of a channel was skipped", { reason: error.message });
+    return { accepted: false, reason: "invalid" };
   }
 
   #reported(given: ChannelReport): void {

@@ -1,4 +1,5 @@
 /** Tracks channels and accounts as plugins come, go and are replaced; runs the enabled accounts. */
+import { DEFAULT_ACCOUNT } from "@svc/kit/channels";
 import {
   type Clock,
   type Contribution,
@@ -14,7 +15,6 @@ import type { PluginReport } from "@svc/sdk/plugins";
 import { AccountRun } from "./account.ts";
 
 /** Id of the account of a channel with only one account. */
-export const DEFAULT_ACCOUNT = "default";
 
 /** Plugin states that are temporary. */
 const LOADING: ReadonlySet<string> = new Set(["described", "staged", "starting", "reloading", "draining"]);

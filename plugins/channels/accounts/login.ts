@@ -1,5 +1,6 @@
 /** Handlers of `channels.login.*` and `web.login.*`: logins in steps, kept in memory while they last. Spec: protocol/methods-channels.md §3. */
 import { randomUUID } from "node:crypto";
+import { ACCOUNT_ID, DEFAULT_ACCOUNT } from "@svc/kit/channels";
 import {
   type Clock,
   type Contribution,
@@ -13,7 +14,7 @@ import {
 } from "@svc/sdk";
 import type { Channel, channelLogin, LoginStep, LoginStepView, webLogin } from "@svc/sdk/channels";
 import type { ConfigEdit, ConfigStore } from "@svc/sdk/config";
-import { type ChannelAccounts, DEFAULT_ACCOUNT, defaultAccountOf } from "./channel-accounts.ts";
+import { type ChannelAccounts, defaultAccountOf } from "./channel-accounts.ts";
 import { toldError } from "./hidden.ts";
 
 /** QR codes are drawn only by logins that have one. */
@@ -25,7 +26,6 @@ const LOGIN_MS = 600_000;
 const MAX_LOGINS = 20;
 /** An environment variable of the gateway as the whole value. */
 const VARIABLE = /^\$\{([A-Z_][A-Z0-9_]*)\}$/;
-const ACCOUNT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 interface Login {
   readonly id: string;
@@ -59,11 +59,11 @@ export function createLogins({ accounts, config, clock, signal, env = process.en
     const contribution = accounts.chosen(name);
     const { id: channel, value } = contribution;
     const accountId = asked?.trim() || defaultAccountOf(value);
-    if (!ACCOUNT_ID.test(accountId))
+    if (!new RegExp(ACCOUNT_ID).test(accountId))
       invalidRequest(`"${accountId}" is not an account id: use lower case letters, digits, - and _`);
     if (!value.login)
       invalidRequest(`channel ${channel} has no login; write its settings: svc config set channels.${channel} ...`);
-    const step = await called(contribution, {}, (one) => one.login?.start({ accountId, signal }));
+    const step = await called(contribution, [], (one) => one.login?.start({ accountId, signal }));
     const login = { id: randomUUID(), channel, accountId, step, startedAt: clock.now() };
     keep(login);
     return login;
@@ -77,8 +77,10 @@ export function createLogins({ accounts, config, clock, signal, env = process.en
     const given = step.kind === "form" ? checked(step, answers) : {};
     const contribution = accounts.channel(channel) ?? notFound(accounts.missing(channel));
     const values = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, resolved(value, env)]));
+    const fields = step.kind === "form" ? step.fields : [];
+    const secrets = fields.flatMap(({ key, secret = false }) => (secret ? (values[key] ?? []) : []));
     const { state } = step as { state?: unknown }; // `done` has none
-    const following = await called(contribution, values, (one) =>
+    const following = await called(contribution, secrets, (one) =>
       one.login?.next({ accountId, state, answers: values, signal }),
     );
     if (following.kind !== "done") {
@@ -103,17 +105,17 @@ export function createLogins({ accounts, config, clock, signal, env = process.en
     return path.join(".");
   }
 
-  /** @throws GatewayError without the entered values */
+  /** @throws GatewayError without the entered secrets */
   async function called(
     contribution: Contribution<Channel>,
-    values: Readonly<Record<string, string>>,
+    secrets: readonly string[],
     work: (channel: Channel) => LoginStep | Promise<LoginStep> | undefined,
   ): Promise<LoginStep> {
     try {
       const step = await accounts.call(contribution, async (channel) => work(channel));
       return step ?? invalidRequest(`channel ${contribution.id} has no login`);
     } catch (error) {
-      const told = toldError(error, Object.values(values));
+      const told = toldError(error, secrets);
       if (isGatewayError(error) && error.code !== "INTERNAL") throw new GatewayError(error.code, told);
       return unavailable(`the login at channel ${contribution.id} failed: ${told}`);
     }

@@ -130,7 +130,7 @@ function stateFields(state: AccountState | undefined): Partial<ChannelAccountSna
 }
 
 /** Empty if the channel has no probe. */
-async function probed({ account, contribution }: Listed, timeoutMs: number, { accounts, clock }: StatusSources) {
+async function probed({ account, contribution, run }: Listed, timeoutMs: number, { accounts, clock }: StatusSources) {
   if (!contribution.value.probe) return {};
   const { id: accountId, settings } = account;
   const late = () => `no response within ${timeoutMs} ms`;
@@ -140,6 +140,7 @@ async function probed({ account, contribution }: Listed, timeoutMs: number, { ac
       const answer = accounts.call(contribution, async (channel) => channel.probe?.({ accountId, settings, signal }));
       return untilAborted(answer, signal);
     });
+    run?.alive();
     const now = clock.now();
     return { probe: hideIn(probe, secrets), lastProbeAt: now, lastProofAt: now };
   } catch (error) {

@@ -139,7 +139,8 @@ async function readFile(
       const speech = transcription.get();
       if (!speech) return { note: `[${head}: no plugin provides the transcription of speech]` };
       const { text } = await speech.transcribe({ bytes: file.bytes, mimeType: file.mimeType }, signal);
-      const isOwnVoice = file.isVoice === true && job.principal.scopes.includes("operator.write");
+      const isOwnVoice =
+        file.isVoice === true && job.isForwarded !== true && job.principal.scopes.includes("operator.write");
       return { note: isOwnVoice ? `[${head}] ${text}` : `[${head}]\n${wrapped(text, label)}` };
     }
     if (file.kind === "video" || !reader) return { note: `[${head}: its content cannot be read]` };

@@ -4,7 +4,7 @@ import type { RunRequest } from "@svc/sdk/agents";
 import type { MenuCommand } from "@svc/sdk/channels";
 import type { ChatCommandCall, ChatCommandOutcome, ChatCommands } from "@svc/sdk/commands";
 import type { AcceptedMessage } from "./inbound-store.ts";
-import { runMessage } from "./prompt.ts";
+import { joined, runMessage } from "./prompt.ts";
 import { senderIdOf } from "../access/sender.ts";
 
 /** The remaining step: send `reply` to the person, or start a run. */
@@ -28,13 +28,22 @@ export async function obeyCommand(
   const parsed = commands.parse(job.command ?? "");
   if (!parsed) return { run: {} };
   const sender = { id: senderIdOf(message), ...(job.senderName === undefined ? {} : { name: job.senderName }) };
-  const call = { sessionKey, principal: job.principal, runId, surface: "channel", address, sender };
+  const call = {
+    sessionKey,
+    principal: job.principal,
+    runId,
+    surface: "channel",
+    address,
+    sender,
+    ...(job.media === undefined ? {} : { hasImages: true as const }),
+  };
   const outcome = await replyOfRefusal(() => commands.run(parsed, call));
   if ("reply" in outcome) return outcome;
   const { message: text, compact, before } = outcome;
-  const written = runMessage({ chat: { type: job.chatType, id: job.replyTo }, sender, text }, true);
+  const isUser = job.principal.scopes.includes("operator.write");
+  const said = runMessage({ chat: { type: job.chatType, id: job.replyTo }, sender, text }, isUser);
   return {
-    run: { message: written, ...(compact === undefined ? {} : { compact }) },
+    run: { message: joined(job.around ?? "", said), ...(compact === undefined ? {} : { compact }) },
     ...(before ? { restart: before } : {}),
   };
 }

@@ -50,6 +50,7 @@ const Inbound = Type.Object({
   mentioned: flag,
   media: Type.Optional(Type.Array(File)),
   replyTo: Type.Optional(Type.Object({ messageId: Line, text, senderName: text, isOwn: flag })),
+  forwarded: Type.Optional(Type.Object({ text: Type.String(), from: text })),
   location: Type.Optional(
     Type.Object({ latitude: Type.Number(), longitude: Type.Number(), name: text, address: text }),
   ),
@@ -73,7 +74,7 @@ const LONE_SURROGATE = /\p{Cs}/gu;
 export function checkedMessage(message: InboundMessage): Inbound {
   if (!matches(Inbound, message))
     return invalidRequest(`the channel passed an invalid message: ${describeViolations(Inbound, message)}`);
-  const { media, replyTo } = message;
+  const { media, replyTo, forwarded } = message;
   return {
     ...message,
     text: cleanText(message.text),
@@ -81,6 +82,7 @@ export function checkedMessage(message: InboundMessage): Inbound {
     ...(replyTo?.text === undefined
       ? {}
       : { replyTo: { ...replyTo, text: cleanText(replyTo.text).slice(0, MAX_QUOTED_CHARS) } }),
+    ...(forwarded && { forwarded: { ...forwarded, text: cleanText(forwarded.text) } }),
   };
 }
 

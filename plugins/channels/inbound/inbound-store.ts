@@ -1,5 +1,5 @@
 /** Incoming messages on disk: accepted, answered, and remembered so that none is accepted twice. Table `channel_inbound`. */
-import type { Principal } from "@svc/sdk";
+import { isGatewayError, type Principal } from "@svc/sdk";
 import type { InboundMedia } from "@svc/sdk/channels";
 import type { Row, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "../open-storage.ts";
@@ -11,6 +11,8 @@ export interface InboundJob {
   readonly prompt: string;
   /** Text with a command of the person; it runs first, and decides what the agent gets instead of `message`. */
   readonly command?: string;
+  /** With `command`: what the message quotes or forwards, for a command that starts a run. */
+  readonly around?: string;
   readonly principal: Principal;
   readonly chatType: "direct" | "group";
   readonly chatName?: string;
@@ -23,6 +25,8 @@ export interface InboundJob {
   /** The network's id of the message. */
   readonly messageId?: string;
   readonly media?: readonly InboundMedia[];
+  /** The files are somebody else's. Default false. */
+  readonly isForwarded?: boolean;
 }
 
 export interface AcceptedMessage {
@@ -56,15 +60,22 @@ export class InboundStore {
   async accept(message: AcceptedMessage, alongside: readonly Statement[] = []): Promise<boolean> {
     const { key, channel, accountId, sessionKey, runId, attempt, acceptedAt, job } = message;
     const storage = await this.#storage.get();
-    const [result] = await storage.transaction([
+    const statements: readonly Statement[] = [
       {
         sql: `INSERT INTO channel_inbound (key, channel, account_id, session_key, run_id, attempt, status, job, accepted_at)
               VALUES (?, ?, ?, ?, ?, ?, 'accepted', ?, ?) ON CONFLICT (key) DO NOTHING`,
         params: [key, channel, accountId, sessionKey, runId, attempt, JSON.stringify(job), acceptedAt],
+        expectChanges: 1,
       },
       ...alongside,
-    ]);
-    return result?.changes === 1;
+    ];
+    try {
+      await storage.transaction(statements);
+      return true;
+    } catch (error) {
+      if (isGatewayError(error) && error.code === "CONFLICT") return false; // and nothing of `alongside` is done
+      throw error;
+    }
   }
 
   async isKnown(key: string): Promise<boolean> {

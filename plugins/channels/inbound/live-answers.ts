@@ -5,6 +5,7 @@
  * The outbox sends the first message of a draft and every block, so that the final answer finds them after a restart.
  * Edits of a draft are not repeated: the final answer replaces them.
  */
+import { split } from "@svc/kit/channels";
 import { type Clock, type Logger, messageOf } from "@svc/sdk";
 import type { Channel, ChannelAccount } from "@svc/sdk/channels";
 import type { RunEvent } from "@svc/sdk/agents";
@@ -13,7 +14,6 @@ import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { NewText, OutboxStore } from "../outbox/outbox-store.ts";
 import { type Addressed, callChannel, editPiece, SendFailure } from "../outbox/piece.ts";
-import { split } from "../outbox/split.ts";
 import type { AcceptedMessage } from "./inbound-store.ts";
 import { quoteOf } from "./quoting.ts";
 import { shownReply } from "./reply-text.ts";
@@ -120,7 +120,8 @@ export class LiveAnswers {
       if (!block) break;
       sent += block.text;
     }
-    return answer.startsWith(sent) ? answer.slice(sent.length).trim() : answer;
+    const begun = sent.trimEnd(); // the end of the answer may be cut, e.g. a silent mark
+    return answer.startsWith(begun) ? answer.slice(begun.length).trim() : answer;
   }
 
   #type(live: Live): void {

@@ -11,16 +11,33 @@ const MAX_NAME_CHARS = 80;
  * is marked as external content, and so are quoted messages of others and the context of a group.
  * @param context messages of the group since the last answer
  */
-export function runMessage(message: Inbound, isUser: boolean, context: readonly ContextMessage[] = []): string {
+export function runMessage(
+  message: Omit<Inbound, "media">,
+  isUser: boolean,
+  context: readonly ContextMessage[] = [],
+): string {
   const { chat, sender } = message;
   const name = nameOf(sender);
   const words = wordsOf(message);
-  const said = isUser
-    ? chat.type === "group"
-      ? `${name}: ${words}`
-      : words
-    : wrapExternalContent(words, { source: "external", from: `${name} (${sender.id})` });
-  return [contextText(context), quotedText(message), said].filter((part) => part !== "").join("\n\n");
+  const said =
+    words === ""
+      ? ""
+      : isUser
+        ? chat.type === "group"
+          ? `${name}: ${words}`
+          : words
+        : wrapExternalContent(words, { source: "external", from: `${name} (${sender.id})` });
+  return joined(contextText(context), aroundText(message), said);
+}
+
+/** What a message quotes and forwards. */
+export function aroundText(message: Pick<Inbound, "replyTo" | "forwarded">): string {
+  return joined(quotedText(message), forwardedText(message));
+}
+
+/** Paragraphs without the empty ones. */
+export function joined(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("\n\n");
 }
 
 export function nameOf({ name, id }: Inbound["sender"]): string {
@@ -28,7 +45,7 @@ export function nameOf({ name, id }: Inbound["sender"]): string {
 }
 
 /** The text of a message, with its place and the button that was pressed. */
-export function wordsOf({ text, location, event }: Inbound): string {
+export function wordsOf({ text, location, event }: Pick<Inbound, "text" | "location" | "event">): string {
   const button = event?.kind === "button" ? `[pressed the button "${text.trim()}": ${event.value}]` : text;
   if (!location) return button;
   const { latitude, longitude, name = "", address = "" } = location;
@@ -36,7 +53,13 @@ export function wordsOf({ text, location, event }: Inbound): string {
   return `${button}\n[location: ${[`${latitude}, ${longitude}`, ...place].join(", ")}]`.trim();
 }
 
-function quotedText({ replyTo }: Inbound): string {
+function forwardedText({ forwarded }: Pick<Inbound, "forwarded">): string {
+  if (!forwarded || forwarded.text.trim() === "") return "";
+  const from = externalLine(forwarded.from ?? "", MAX_NAME_CHARS);
+  return `[forwarded message]\n${wrapExternalContent(forwarded.text, { source: "external", ...(from === "" ? {} : { from }) })}`;
+}
+
+function quotedText({ replyTo }: Pick<Inbound, "replyTo">): string {
   const text = replyTo?.text?.trim() ?? "";
   if (!replyTo || text === "") return "";
   if (replyTo.isOwn === true) return `[in answer to your message: ${externalLine(text, 1_000)}]`;

@@ -7,16 +7,18 @@ import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { isMention, isUser, refusalOf } from "../access/admission.ts";
 import type { Pairing } from "../access/pairing.ts";
 import type { Refusals } from "../access/refusals.ts";
+import type { Outbox } from "../outbox/outbox.ts";
 import type { NewText } from "../outbox/outbox-store.ts";
 import { contextKey, contextPlace, type ContextMessage, type ContextStore, HISTORY_LIMIT } from "./context-store.ts";
 import { checkedMessage, type Inbound, messageKey, type Source } from "./inbound-message.ts";
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
 import type { NetworkEvents } from "./network-events.ts";
-import { channelPrompt, nameOf, runMessage, wordsOf } from "./prompt.ts";
+import { aroundText, channelPrompt, nameOf, runMessage, wordsOf } from "./prompt.ts";
 import { principalOf, senderIdOf } from "../access/sender.ts";
 
-/** Choice: messages of one account that may wait for an answer; further ones are refused. */
+/** Choice: messages of one account that may wait for an answer; a further one must be submitted again. */
 export const MAX_WAITING = 200;
+const BUSY_RETRY_MS = 1_000;
 
 interface ReceivingSources {
   readonly store: Pick<InboundStore, "accept" | "isKnown">;
@@ -25,13 +27,14 @@ interface ReceivingSources {
   readonly events: NetworkEvents;
   readonly sessions: Live<Sessions>;
   readonly commands: Live<ChatCommands>;
+  /** Plugins are still being started or replaced. */
+  readonly isLoading: () => boolean;
+  readonly outbox: Pick<Outbox, "insert" | "stored">;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "info" | "debug">;
   /** Number of messages of an account that wait for an answer. */
   readonly waiting: (channel: string, accountId: string) => number;
   readonly refusals: Refusals;
-  /** Sends a text that is not an answer of an agent. */
-  readonly say: (text: NewText) => Promise<void>;
   /** A pressed button that belongs to the gateway itself. @returns whether it was one */
   readonly pressed: (source: Source, message: Inbound, user: boolean) => Promise<boolean>;
   /** Called when the message is on disk. */
@@ -76,20 +79,26 @@ export class Receiving {
 
   /** Sends an unknown sender a code that the owner can approve. */
   async #sendCode(source: Source, message: Inbound): Promise<void> {
-    const { pairing, refusals, say } = this.#sources;
+    const { pairing, refusals, outbox, clock } = this.#sources;
     const { channel, account, label, capabilities } = source;
     const { chat, sender } = message;
     const request = { channel, accountId: account.id, senderId: sender.id, chatId: chat.id };
+    const place = { channel, accountId: account.id, to: chat.id, maxChars: capabilities.maxTextChars };
+    const id = `pairing:${randomUUID()}`;
+    const letter = (code: string): NewText => ({
+      id,
+      text:
+        `This is a private agent on ${label}. Your pairing code is ${code} (valid for one hour). ` +
+        `The owner lets you in with: svc channels pairing approve ${channel} ${code}`,
+      ...place,
+    });
+    const now = clock.now();
     const code = await pairing.request(
       sender.name === undefined ? request : { ...request, senderName: nameOf(sender) },
+      (made) => [outbox.insert(letter(made), now)],
     );
     refusals.refused(channel, account, message, code === undefined ? ["list", channel] : ["approve", channel, code]);
-    if (code === undefined) return;
-    const text =
-      `This is a private agent on ${label}. Your pairing code is ${code} (valid for one hour). ` +
-      `The owner lets you in with: svc channels pairing approve ${channel} ${code}`;
-    const place = { channel, accountId: account.id, to: chat.id, maxChars: capabilities.maxTextChars };
-    await say({ id: `pairing:${randomUUID()}`, text, ...place });
+    if (code !== undefined) outbox.stored(letter(code), now);
   }
 
   async #take(source: Source, message: Inbound): Promise<Receipt> {
@@ -117,8 +126,8 @@ export class Receiving {
     const key = message.id === undefined ? randomUUID() : messageKey(channel, account.id, message.id);
     if (message.event && (await pressed(source, message, user))) return { accepted: true, sessionKey };
     if (waiting(channel, account.id) >= MAX_WAITING) {
-      const isKnown = message.id !== undefined && (await store.isKnown(key));
-      return { accepted: false, reason: isKnown ? "duplicate" : "busy" };
+      if (message.id !== undefined && (await store.isKnown(key))) return { accepted: false, reason: "duplicate" };
+      return unavailable("too many messages of this account wait for an answer", { retryAfterMs: BUSY_RETRY_MS });
     }
     return this.#accept(source, message, { key, sessionKey, user });
   }
@@ -130,9 +139,11 @@ export class Receiving {
   ): Promise<Receipt> {
     const { store, context, clock, accepted } = this.#sources;
     const { channel, account } = source;
+    const isCommand = isAddressed(account, message) && this.#isCommand(message.text);
     this.#lastAcceptedAt = Math.max(clock.now(), this.#lastAcceptedAt + 1); // preserves the order over a restart
     const place = contextPlace(channel, account.id, message.chat.id, message.chat.threadId);
-    const before = message.chat.type === "group" ? await context.of(place) : [];
+    // The reply of a command does not use the context, so it stays for the next message.
+    const before = message.chat.type === "group" && !isCommand ? await context.of(place) : [];
     const record: AcceptedMessage = {
       key,
       channel,
@@ -141,7 +152,7 @@ export class Receiving {
       runId: randomUUID(),
       attempt: 1,
       acceptedAt: this.#lastAcceptedAt,
-      job: jobOf(source, message, { user, context: before, isCommand: (text) => this.#isCommand(text) }),
+      job: jobOf(source, message, { user, context: before, isCommand }),
     };
     const last = before.at(-1);
     if (!(await store.accept(record, last ? [context.forget(place, last)] : [])))
@@ -150,8 +161,12 @@ export class Receiving {
     return { accepted: true, sessionKey };
   }
 
+  /** @throws GatewayError `UNAVAILABLE` while the plugin of commands is started or replaced */
   #isCommand(text: string): boolean {
-    return this.#sources.commands.get()?.parse(text) !== undefined;
+    const { commands, isLoading } = this.#sources;
+    const known = commands.get();
+    if (!known && text.startsWith("/") && isLoading()) return unavailable("the commands of chats are being loaded");
+    return known?.parse(text) !== undefined;
   }
 
   /** Keeps a message of a group for the next mention. */
@@ -159,7 +174,7 @@ export class Receiving {
     const { context, clock } = this.#sources;
     const limit = account.historyLimit ?? HISTORY_LIMIT;
     const files = (message.media ?? []).map(({ kind }) => `[${kind}]`).join(" ");
-    const text = `${wordsOf(message)} ${files}`.trim();
+    const text = `${wordsOf(message)} ${message.forwarded?.text ?? ""} ${files}`.trim();
     if (limit === 0 || text === "") return;
     const { chat, sender, messageId = message.id, at } = message;
     const key = messageId === undefined ? randomUUID() : contextKey(channel, account.id, chat.id, messageId);
@@ -213,13 +228,13 @@ function jobOf(
   }: {
     readonly user: boolean;
     readonly context: readonly ContextMessage[];
-    readonly isCommand: (text: string) => boolean;
+    readonly isCommand: boolean;
   },
 ): AcceptedMessage["job"] {
   const { chat, sender, media = [], messageId = message.id } = message;
   return {
     message: runMessage(message, user, context),
-    ...(user && isAddressed(account, message) && isCommand(message.text) ? { command: message.text } : {}),
+    ...(isCommand ? { command: message.text, around: aroundText(message) } : {}),
     prompt: channelPrompt(label, chat.type, capabilities),
     principal: principalOf(channel, account.id, sender.id, user),
     chatType: chat.type,
@@ -231,10 +246,11 @@ function jobOf(
     ...(sender.name === undefined ? {} : { senderName: sender.name }),
     ...(messageId === undefined ? {} : { messageId }),
     ...(media.length === 0 ? {} : { media }),
+    ...(message.forwarded === undefined ? {} : { isForwarded: true }),
   };
 }
 
-/** Choice: commands work for people the agent works for, and in a group only if the message mentions the agent. */
+/** Choice: in a group only a message that mentions the agent can be a command. The scopes of the sender decide what it may do. */
 function isAddressed(account: ChannelAccount, message: Inbound): boolean {
   return message.event === undefined && (message.chat.type === "direct" || isMention(account, message));
 }

@@ -16,7 +16,7 @@ import type { AccountRun } from "../accounts/account.ts";
 import type { NewText, OutboxStore, OutboxText } from "./outbox-store.ts";
 import { pauseMs } from "../accounts/pauses.ts";
 import type { MediaStore } from "../media-store.ts";
-import { editPiece, type PieceSources, SendFailure, sendPiece } from "./piece.ts";
+import { editPiece, loaded, type PieceSources, SendFailure, sendPiece } from "./piece.ts";
 import { type Piece, piecesOf } from "./pieces.ts";
 
 /** Choice: milliseconds after which an unsent text fails. */
@@ -60,8 +60,12 @@ export class Outbox {
   /** Aborts the piece in flight when the time of a stop is over. */
   readonly #cutting = new AbortController();
 
+  /** epoch ms */
+  readonly #startedAt: number;
+
   constructor(sources: OutboxSources) {
     this.#sources = sources;
+    this.#startedAt = sources.clock.now();
   }
 
   /** Whether a text is being sent right now. */
@@ -120,7 +124,10 @@ export class Outbox {
     const ended = new Set<string>();
     this.#looks.add(ended);
     const waiting = await this.#sources.store.waiting().finally(() => this.#looks.delete(ended));
-    for (const text of waiting) if (!ended.has(text.id) && !this.#unrecorded.has(text.id)) this.#take(text);
+    for (const text of waiting)
+      // The time during which no gateway ran does not count: it says nothing about the network.
+      if (!ended.has(text.id) && !this.#unrecorded.has(text.id))
+        this.#take({ ...text, createdAt: Math.max(text.createdAt, this.#startedAt) });
   }
 
   /** Called when an account has connected: retries its waiting texts at once. */
@@ -186,14 +193,17 @@ export class Outbox {
    */
   async #attempt(given: OutboxText): Promise<OutboxText | undefined> {
     const { accounts, signal } = this.#sources;
-    const pieces = piecesOf(given, accounts.channel(given.channel)?.value.capabilities ?? {});
     let text = given;
+    let pieces: readonly Piece[] = [];
     try {
+      // The capabilities decide the number of pieces: without the channel nothing counts as sent.
+      pieces = piecesOf(given, loaded(given.channel, accounts).value.capabilities);
       // The previous attempt may have failed to record its progress.
       if (text.attempts > 0 && text.sent > 0) await this.#progressed(text);
       while (text.sent < pieces.length) {
         if (signal.aborted) return undefined;
         const { messageId, pollId } = await this.#send(text, pieces[text.sent] as Piece); // the index is below the length
+        this.#accountOf(text)?.run?.sent();
         text = { ...text, sent: text.sent + 1, ...(messageId && { messageId }), ...(pollId && { pollId }) };
         if (text.sent < pieces.length) await this.#progressed(text);
       }
@@ -204,17 +214,25 @@ export class Outbox {
     }
   }
 
+  #accountOf({ channel, accountId }: OutboxText) {
+    const { accounts } = this.#sources;
+    const contribution = accounts.channel(channel);
+    return contribution && accounts.account(contribution, accountId);
+  }
+
   /** @throws SendFailure, or an error of storage */
   async #send(text: OutboxText, piece: Piece): Promise<SendReceipt> {
     const { accounts, clock, store, media } = this.#sources;
     const sources = { accounts, clock, signal: this.#cutting.signal };
     const { draft } = text.extras ?? {};
-    const drafted = draft !== undefined && text.sent === 0 ? await store.find(draft) : undefined;
+    const drafted =
+      draft !== undefined && text.sent === 0 ? (this.#unrecorded.get(draft) ?? (await store.find(draft))) : undefined;
     if (drafted?.status === "sent" && drafted.messageId !== undefined && piece.media === undefined) {
       try {
         return await editPiece(text, drafted.messageId, piece, sources);
       } catch (error) {
-        if (!(error instanceof SendFailure) || error.kind !== "gone") throw error;
+        // A network may refuse an edit for reasons that do not concern a new message.
+        if (!(error instanceof SendFailure) || (error.kind !== "gone" && error.kind !== "refused")) throw error;
       }
     }
     const file = piece.media === undefined ? undefined : await media.find(piece.media);
@@ -238,7 +256,7 @@ export class Outbox {
     const kind = error instanceof SendFailure ? error.kind : "failed";
     const isTriedOnce = text.once === true && kind !== "loading"; // a loading channel was not called
     const isOver = kind === "refused" || kind === "gone" || isTriedOnce || clock.now() - text.createdAt >= GIVE_UP_MS;
-    const part = text.sent > 0 ? ` (${text.sent} of ${pieces} parts were sent)` : "";
+    const part = text.sent > 0 && pieces > 0 ? ` (${text.sent} of ${pieces} parts were sent)` : "";
     const why = error instanceof SendFailure ? error.message : `storage cannot record it: ${messageOf(error)}`;
     const reason = `${why}${part}`;
     const fields = { channel: text.channel, account: text.accountId, to: text.to, attempts, reason };

@@ -1,4 +1,6 @@
 /** Files to send: loaded from URLs, data URLs and the workspace of an agent, checked against the channel, and stored for the outbox. */
+import { createHash } from "node:crypto";
+import { mediaKindOf } from "@svc/kit/channels";
 import { basename } from "node:path";
 import { nameWithin, type Place, readWithin } from "@svc/kit/files";
 import { loadMedia, sourceOfUrl } from "@svc/kit/media";
@@ -63,7 +65,7 @@ export async function loadFiles(names: readonly string[], scene: FileScene): Pro
   const files: OutboundMedia[] = [];
   for (const name of names) {
     const { bytes, mimeType, fileName } = await load(name, scene);
-    const kind = kindFor(kindOf(mimeType), media);
+    const kind = kindFor(mediaKindOf(mimeType), media);
     if (kind === undefined) invalidRequest(`${scene.label} does not support files of type ${mimeType}: ${fileName}`);
     const isVoice = scene.isVoice === true && voice && kind === "audio";
     files.push({ kind, bytes, name: fileName, mimeType, ...(isVoice ? { isVoice } : {}) });
@@ -71,13 +73,15 @@ export async function loadFiles(names: readonly string[], scene: FileScene): Pro
   return files;
 }
 
-/** Stores files for the outbox. @param id unique for the message @returns the ids of the files */
+/** Stores files for the outbox. @param id of the message; may be used again with other files @returns the ids of the files */
 export async function storeFiles(
   id: string,
   files: readonly OutboundMedia[],
   { store, clock }: { readonly store: Pick<MediaStore, "add">; readonly clock: Pick<Clock, "now"> },
 ): Promise<readonly string[]> {
-  const ids = files.map((_, index) => `out:${id}:${index}`);
+  const ids = files.map(
+    ({ bytes }, index) => `out:${id}:${index}:${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}`,
+  );
   for (const [index, file] of files.entries()) await store.add(ids[index] ?? "", file, clock.now());
   return ids;
 }
@@ -110,11 +114,6 @@ async function load(name: string, scene: FileScene): Promise<Loaded> {
 
 function typeOf(name: string): string {
   return TYPES[name.split(".").at(-1)?.toLowerCase() ?? ""] ?? GENERIC;
-}
-
-function kindOf(mimeType: string): MediaKind {
-  const [family] = mimeType.split("/");
-  return family === "image" || family === "audio" || family === "video" ? family : "file";
 }
 
 /** The kind itself, or a plain file where the channel has only those. */

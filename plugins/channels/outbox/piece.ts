@@ -1,6 +1,6 @@
 /** Sends one message through its channel, or changes a message that was sent. */
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, type Contribution, ERRORS, isGatewayError, lazy, untilAborted } from "@svc/sdk";
+import { type Clock, type Contribution, isGatewayError, lazy, untilAborted } from "@svc/sdk";
 import type { Channel, ChannelCall, ChannelPlace, OutboundMedia, SendReceipt } from "@svc/sdk/channels";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { secretsOf, toldError } from "../accounts/hidden.ts";
@@ -101,9 +101,7 @@ export async function callChannel<R>(
   const { signal } = inTime;
   const call = { accountId, settings, to, signal, ...(threadId === undefined ? {} : { threadId }) };
   try {
-    const result = await accounts.call(contribution, (channel) => untilAborted(work(channel, call), signal));
-    listed.run?.sent();
-    return result;
+    return await accounts.call(contribution, (channel) => untilAborted(work(channel, call), signal));
   } catch (error) {
     throw error instanceof SendFailure ? error : failureOf(error, settings, signal);
   } finally {
@@ -112,7 +110,8 @@ export async function callChannel<R>(
   }
 }
 
-function loaded(id: string, accounts: PieceSources["accounts"]): Contribution<Channel> {
+/** @throws SendFailure the channel is not loaded now */
+export function loaded(id: string, accounts: PieceSources["accounts"]): Contribution<Channel> {
   const contribution = accounts.channel(id);
   if (contribution) return contribution;
   const kind = accounts.isLoading() ? "loading" : "failed";
@@ -124,5 +123,5 @@ function failureOf(error: unknown, settings: unknown, { aborted }: AbortSignal):
   const told = toldError(error, secretsOf(settings));
   if (!isGatewayError(error) || error.code === "INTERNAL") return new SendFailure(told, "failed");
   if (error.code === "NOT_FOUND") return new SendFailure(told, "gone");
-  return new SendFailure(told, ERRORS[error.code].retry ? "failed" : "refused", error.retryAfterMs);
+  return new SendFailure(told, error.code === "INVALID_REQUEST" ? "refused" : "failed", error.retryAfterMs);
 }

@@ -1,9 +1,9 @@
 /** Divides an outgoing message into the messages that the network carries. Pure. */
 import { createHash } from "node:crypto";
+import { split } from "@svc/kit/channels";
 import type { ChannelCapabilities, MessageButton, MessagePoll } from "@svc/sdk/channels";
 import { withoutMarkers } from "@svc/sdk/external-content";
 import type { NewText } from "./outbox-store.ts";
-import { split } from "./split.ts";
 
 /** One message of the network. */
 export interface Piece {

@@ -1,4 +1,5 @@
 /** Handlers of `send` and `poll`. Spec: protocol/methods-send.md. */
+import { MAX_PIECES } from "@svc/kit/channels";
 import {
   type Clock,
   type Contribution,
@@ -21,7 +22,6 @@ import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { loadFiles, storeFiles } from "./outgoing-files.ts";
 import type { Extras } from "./outbox-store.ts";
 import { SEND_MS } from "./piece.ts";
-import { MAX_PIECES } from "./split.ts";
 
 /** Milliseconds for which the result of a key is stored and returned to repeated calls. Spec: §1. */
 export const KEPT_MS = 300_000;

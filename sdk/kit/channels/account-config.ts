@@ -78,7 +78,8 @@ export const SHARED_FIELDS = {
   ),
 } as const;
 
-const ACCOUNT_ID = "^[a-z0-9][a-z0-9_-]{0,63}$";
+/** Pattern of account ids in the configuration. */
+export const ACCOUNT_ID = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
 /**
  * Schema of a section `channels.<id>`.
@@ -109,15 +110,13 @@ export type AccountConfig<F extends TProperties> = Static<TObject<typeof SHARED_
 export interface ReadAccount<Settings> {
   /** Whether all required settings are there. */
   readonly isConfigured: boolean;
-  /** Default: `name` of the configuration. */
-  readonly name?: string;
   readonly settings: Settings;
 }
 
 /**
  * The accounts of a section. Without `accounts`, the section describes the account `default`; with `accounts`, it does so
  * only if it is configured itself.
- * @param read @throws SetupOutcome for invalid settings
+ * @param read @throws SetupOutcome for invalid settings; `path` leads to the account's keys, e.g. `/accounts/work`
  * @throws SetupOutcome `dmPolicy: "open"` without `*` in `allowFrom`; an invalid mention pattern
  */
 export function accountsOf<F extends TProperties, Settings>(
@@ -125,11 +124,12 @@ export function accountsOf<F extends TProperties, Settings>(
     readonly accounts?: Readonly<Record<string, AccountConfig<F>>> | undefined;
     readonly defaultAccount?: string | undefined;
   },
-  read: (config: AccountConfig<F>, id: string) => ReadAccount<Settings>,
+  read: (config: AccountConfig<F>, id: string, path: string) => ReadAccount<Settings>,
 ): ChannelAccount<Settings>[] {
   const { accounts = {}, defaultAccount, name: ownName, ...shared } = section as Section; // the generic fields are only passed on
   const account = (own: Shared, id: string, path: string): ChannelAccount<Settings> => {
-    const { isConfigured, name = own.name, settings } = read(own as AccountConfig<F>, id);
+    const { isConfigured, settings } = read(own as AccountConfig<F>, id, path);
+    const { name } = own;
     checkAccess(own, path);
     return {
       id,

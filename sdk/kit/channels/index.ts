@@ -1,2 +1,6 @@
-/** Configuration of chat channels: `@svc/kit/channels`. */
+/** Tools for chat channels: `@svc/kit/channels`. */
 export * from "./account-config.ts";
+export * from "./bounded.ts";
+export * from "./media-kind.ts";
+export * from "./repeat.ts";
+export { MAX_PIECES, split } from "./split.ts";

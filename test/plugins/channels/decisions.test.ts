@@ -11,7 +11,7 @@ import { pauseMs } from "../../../plugins/channels/accounts/pauses.ts";
 import { runMessage } from "../../../plugins/channels/inbound/prompt.ts";
 import { isStillAllowed } from "../../../plugins/channels/inbound/receiving.ts";
 import { shownReply } from "../../../plugins/channels/inbound/reply-text.ts";
-import { MAX_PIECES, split } from "../../../plugins/channels/outbox/split.ts";
+import { MAX_PIECES, split } from "@svc/kit/channels";
 import { usageLine } from "../../../plugins/channels/inbound/usage-line.ts";
 import { CUT_OFF_TEXT, FAILED_TEXT, judge, TOO_LONG_TEXT } from "../../../plugins/channels/inbound/verdict.ts";
 

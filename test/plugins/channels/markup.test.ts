@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { array, assert as check, constantFrom, integer, property } from "fast-check";
 import { rendered } from "../../../plugins/channels/outbox/markup.ts";
 import { piecesOf } from "../../../plugins/channels/outbox/pieces.ts";
-import { split } from "../../../plugins/channels/outbox/split.ts";
+import { split } from "@svc/kit/channels";
 
 const MARKDOWN = [
   "# Title & more",

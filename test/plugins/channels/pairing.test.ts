@@ -105,7 +105,7 @@ describe("a stranger", { timeout: 120_000 }, () => {
     const clock = createFakeClock();
     const pairing = new Pairing(new OpenStorage(memory.storage), clock);
     const request = { channel: "pigeon", accountId: "default", senderId: "bob", chatId: "bob" };
-    const code = (await pairing.request(request)) ?? "";
+    const code = (await pairing.request(request, () => [])) ?? "";
     memory.fault = () => ({ when: "before", error: () => unavailable("the disk is full") });
     await assert.rejects(pairing.approve("pigeon", undefined, code), { code: "UNAVAILABLE" });
     assert.equal(pairing.isApproved("pigeon", "default", "bob"), false);
@@ -117,7 +117,7 @@ describe("a stranger", { timeout: 120_000 }, () => {
     assert.equal(next.isApproved("pigeon", "default", "bob"), true);
     assert.equal(next.isApproved("pigeon", "other", "bob"), false);
     assert.equal(
-      await next.request(request).then((again) => again !== undefined),
+      await next.request(request, () => []).then((again) => again !== undefined),
       true,
       "a request changes no approval",
     );
