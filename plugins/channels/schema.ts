@@ -109,7 +109,7 @@ export const CHANNEL_RETENTION: Retention = {
   tables: ["channel_inbound", "channel_outbox", "channel_media", "channel_context", "channel_pairing"],
   holds: "messages of channels and their files, messages of groups that are context, and people who asked for access",
   rule:
-    "3 days after the message was answered or sent, or the file or group message arrived; newest 50,000 messages of each kind and 1,000 files; " +
+    "3 days after the message was answered or sent, or the file or group message arrived; newest 50,000 messages of each kind and 1,000 files, 500 MB of received ones; " +
     "codes when they expire, approved people until svc channels pairing remove",
   rows: [
     { table: "channel_inbound", key: ["key"], at: "settled_at", olderThanMs: KEEP_MS, most: 50_000 },

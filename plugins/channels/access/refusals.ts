@@ -1,9 +1,11 @@
 /** Records refused senders, reason and count for the operator: a log line, and the output of `channels.status`. In memory only. */
+import { DEFAULT_ACCOUNT } from "@svc/kit/channels";
 import type { Clock, Logger } from "@svc/sdk";
 import type { ChannelAccount, ChannelAccountSnapshot, InboundMessage } from "@svc/sdk/channels";
 import { commandText, setCommand } from "@svc/sdk/cli";
+import { EVERYBODY } from "./admission.ts";
 
-/** Choice: milliseconds between two log lines, or two replies, for the same sender. */
+/** Choice: milliseconds between two log lines for the same sender. */
 export const QUIET_MS = 3_600_000;
 /** Choice: remembered senders, and thereby log lines per hour: a flood of senders is counted but not logged. */
 export const MAX_SENDERS = 100;
@@ -32,15 +34,11 @@ export class Refusals {
     { chat, sender }: Pick<InboundMessage, "chat" | "sender">,
     pairing?: readonly string[],
   ): void {
-    const [who, list] = chat.type === "direct" ? [sender.id, "allowFrom"] : [chat.id, "groups"];
-    const why = `not in ${list}`;
-    const next = pairing
-      ? commandText(["svc", "channels", "pairing", ...pairing])
-      : nextStep(channel, account, chat.type, who);
+    const { who, why, next } = explained(channel, account, { chat, sender }, pairing);
     const { refusedInbound = 0 } = this.of(channel, account.id);
     const lastRefusedInbound = { who, why, next, at: this.#sources.clock.now() };
     this.#accounts.set(keyOf(channel, account.id), { refusedInbound: refusedInbound + 1, lastRefusedInbound });
-    if (!this.isFirst(channel, account.id, who)) return;
+    if (!this.#isFirst(channel, account.id, who)) return;
     this.#sources.log.info({ channel, account: account.id, who, why, next }, "a message was refused");
   }
 
@@ -51,7 +49,7 @@ export class Refusals {
   }
 
   /** Whether this is the first message of the sender within an hour; records it. */
-  isFirst(channel: string, accountId: string, who: string): boolean {
+  #isFirst(channel: string, accountId: string, who: string): boolean {
     const now = this.#sources.clock.elapsed();
     for (const [key, at] of this.#senders) {
       if (now - at < QUIET_MS) break;
@@ -68,16 +66,32 @@ export class Refusals {
   }
 }
 
-/** The command that lets the sender in: sets the whole list, as the gateway knows it. The id is untrusted, so it is quoted. */
-function nextStep(channel: string, account: ChannelAccount, type: "direct" | "group", who: string): string {
-  const { id, allowFrom = [], mentionByGroup, groupAllowFrom } = account;
-  const section = ["channels", channel, ...(id === "default" ? [] : ["accounts", id])];
-  if (type === "direct") return setCommand([...section, "allowFrom"], [...allowFrom, who]);
-  // `accountsOf` of the kit reads groups from a map; other channels have lists of their own.
-  const hasMap = mentionByGroup !== undefined && groupAllowFrom === undefined;
-  return hasMap
-    ? setCommand([...section, "groups", who], {})
-    : `add ${commandText([who])} to the configuration: svc config get channels.${channel}`;
+/** Why the sender is refused, and the command that lets it in. The command sets whole lists; ids are untrusted, so they are quoted. */
+function explained(
+  channel: string,
+  account: ChannelAccount,
+  { chat, sender }: Pick<InboundMessage, "chat" | "sender">,
+  pairing?: readonly string[],
+): { readonly who: string; readonly why: string; readonly next: string } {
+  const { id, allowFrom = [], dmPolicy, groupPolicy, groupAllowFrom, groups = [], mentionByGroup } = account;
+  const set = (key: string, value: unknown, ...below: readonly string[]) =>
+    setCommand(["channels", channel, ...(id === DEFAULT_ACCOUNT ? [] : ["accounts", id]), key, ...below], value);
+  const off = (key: string, value: string) => ({ why: `${key} is disabled`, next: set(key, value) });
+  if (chat.type === "direct") {
+    const who = sender.id;
+    if (pairing) return { who, why: "not paired", next: commandText(["svc", "channels", "pairing", ...pairing]) };
+    if (dmPolicy === "disabled") return { who, ...off("dmPolicy", "pairing") };
+    return { who, why: "not in allowFrom", next: set("allowFrom", [...allowFrom, who]) };
+  }
+  if (groupPolicy === "disabled") return { who: chat.id, ...off("groupPolicy", "allowlist") };
+  const isListed = [chat.id, chat.parentId, EVERYBODY].some((one) => one !== undefined && groups.includes(one));
+  if (groupPolicy === "open" || isListed) {
+    const next = set("groupAllowFrom", [...(groupAllowFrom ?? []), sender.id]);
+    return { who: sender.id, why: "not in groupAllowFrom", next };
+  }
+  // `accountsOf` of the kit reads groups from a map; other channels may have a list.
+  const next = mentionByGroup === undefined ? set("groups", [...groups, chat.id]) : set("groups", {}, chat.id);
+  return { who: chat.id, why: "not in groups", next };
 }
 
 function keyOf(channel: string, accountId: string): string {

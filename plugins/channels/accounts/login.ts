@@ -42,10 +42,9 @@ export interface LoginSources {
   readonly clock: Pick<Clock, "now">;
   /** Aborts when the plugin stops. */
   readonly signal: AbortSignal;
-  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-export function createLogins({ accounts, config, clock, signal, env = process.env }: LoginSources) {
+export function createLogins({ accounts, config, clock, signal }: LoginSources) {
   const logins = new Map<string, Login>();
 
   function keep(login: Login): void {
@@ -76,7 +75,7 @@ export function createLogins({ accounts, config, clock, signal, env = process.en
     const { channel, accountId, step } = login;
     const given = step.kind === "form" ? checked(step, answers) : {};
     const contribution = accounts.channel(channel) ?? notFound(accounts.missing(channel));
-    const values = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, resolved(value, env)]));
+    const values = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, resolved(value)]));
     const fields = step.kind === "form" ? step.fields : [];
     const secrets = fields.flatMap(({ key, secret = false }) => (secret ? (values[key] ?? []) : []));
     const { state } = step as { state?: unknown }; // `done` has none
@@ -173,11 +172,12 @@ function checked(
 }
 
 /** @throws GatewayError `INVALID_REQUEST` the gateway has no such environment variable */
-function resolved(value: string, env: Readonly<Record<string, string | undefined>>): string {
+function resolved(value: string): string {
   const name = VARIABLE.exec(value)?.[1];
   if (name === undefined) return value;
   return (
-    env[name] || invalidRequest(`${name} is not set in the environment of the gateway; set it and restart the gateway`)
+    process.env[name] ||
+    invalidRequest(`${name} is not set in the environment of the gateway; set it and restart the gateway`)
   );
 }
 

@@ -71,6 +71,27 @@ function runIdOf({ runId }: AcceptedMessage, attempt: number): string {
   return attempt === 1 ? runId : `${runId}:${attempt}`;
 }
 
+/** A run to start for a message. `attached` reads its files, once for all attempts. */
+interface Start extends Beginning {
+  readonly message: AcceptedMessage;
+  readonly runId: string;
+  readonly attached: () => Promise<Attached>;
+}
+
+/** Runs `work` until it has succeeded once. */
+function onceDone<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return async () => {
+    done ??= work();
+    try {
+      return await done;
+    } catch (error) {
+      done = undefined;
+      throw error;
+    }
+  };
+}
+
 type FinalVerdict = Exclude<Verdict, { kind: "again" }>;
 
 export class Answering {
@@ -158,11 +179,14 @@ export class Answering {
   async #verdict(message: AcceptedMessage): Promise<FinalVerdict> {
     if (!this.#sources.isAllowed(message)) return NOT_ALLOWED;
     const obeyed = await this.#obey(message);
+    if (!obeyed) return NOT_ALLOWED;
     if ("reply" in obeyed) return { kind: "reply", text: obeyed.reply };
+    const attached = onceDone(() => this.#sources.attachments(message));
     for (let attempt = message.attempt; ; attempt++) {
       const runId = runIdOf(message, attempt);
       try {
-        await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId, obeyed));
+        const begin = () => this.#beginPatiently({ message, runId, attached, ...obeyed });
+        if (!(await this.#beginnings.take(message.sessionKey, begin))) return NOT_ALLOWED;
       } catch (error) {
         if (this.#sources.signal.aborted || isGatewayStopping(error)) throw error;
         return { kind: "failed", reason: messageOf(error), text: FAILED_TEXT };
@@ -195,28 +219,32 @@ export class Answering {
     }
   }
 
-  /** Runs the command of a message. `/stop` overtakes waiting messages; any other command runs in order of arrival. */
-  async #obey(message: AcceptedMessage): Promise<Obeyed> {
+  /**
+   * Runs the command of a message. An urgent one overtakes waiting messages; any other runs in order of arrival.
+   * @returns `undefined`: the sender lost access meanwhile
+   */
+  async #obey(message: AcceptedMessage): Promise<Obeyed | undefined> {
     const { sessionKey, job } = message;
     if (job.command === undefined) return { run: {} };
     const commands = this.#sources.commands.get();
-    const act = async () => obeyCommand(message, commands, addressOf(message));
+    const act = async () =>
+      this.#sources.isAllowed(message) ? obeyCommand(message, commands, addressOf(message)) : undefined;
     return commands?.parse(job.command)?.urgent ? act() : this.#beginnings.take(sessionKey, act);
   }
 
   /** @throws the error of a permanent refusal, or of the temporary refusal number `MAX_REFUSALS` */
-  async #beginPatiently(message: AcceptedMessage, runId: string, beginning: Beginning): Promise<void> {
+  async #beginPatiently(start: Start): Promise<boolean> {
     const { log, random } = this.#sources;
     for (let refusals = 1; ; refusals++) {
       try {
-        return await this.#begin(message, runId, beginning);
+        return await this.#begin(start);
       } catch (error) {
         this.#throwIfStopped();
         const mayPass = isGatewayError(error) && !isGatewayStopping(error) && ERRORS[error.code].retry;
         if (!mayPass || refusals >= MAX_REFUSALS) throw error;
         const inMs = Math.max(error.retryAfterMs ?? 0, pauseMs(refusals, random()));
         log.info(
-          { channel: message.channel, reason: error.message, inMs },
+          { channel: start.message.channel, reason: error.message, inMs },
           "the run of a message was refused temporarily; retrying",
         );
         await this.#pause(inMs);
@@ -231,9 +259,10 @@ export class Answering {
     return { runs, sessions };
   }
 
-  async #begin(message: AcceptedMessage, runId: string, { run, restart }: Beginning): Promise<void> {
+  /** @returns false: the sender lost access meanwhile */
+  async #begin({ message, runId, attached, run, restart }: Start): Promise<boolean> {
     const { runs, sessions } = this.#services();
-    if (await runs.state(runId)) return; // started before a restart
+    if (await runs.state(runId)) return true; // started before a restart
     const { sessionKey, channel, accountId, job } = message;
     const isGroup = job.chatType === "group";
     const prepare = async () => {
@@ -242,7 +271,8 @@ export class Answering {
         await sessions.freshen(sessionKey, { channel, isGroup, isThread: job.threadId !== undefined });
       await sessions.ensure(sessionKey, lastRoute(message));
     };
-    const { images, notes } = await this.#sources.attachments(message);
+    const { images, notes } = await attached();
+    if (!this.#sources.isAllowed(message)) return false;
     const request: RunRequest = {
       runId,
       sessionKey,
@@ -258,6 +288,7 @@ export class Answering {
     };
     await runs.start(request, prepare);
     this.#sources.log.info({ channel, account: accountId, runId, sessionKey }, "a message was handed to an agent");
+    return true;
   }
 
   /**

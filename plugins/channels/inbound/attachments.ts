@@ -1,5 +1,6 @@
 /** Files of a message for the agent: downloaded once, kept on disk, and turned into what models read. */
 import { MAX_ATTACHMENT_BYTES } from "@svc/kit/media";
+import { AnySignal } from "@svc/kit/time";
 import { type Clock, ERRORS, invalidRequest, isGatewayError, type Live, type Logger, messageOf, pause } from "@svc/sdk";
 import type { InboundMedia, OutboundMedia } from "@svc/sdk/channels";
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
@@ -8,7 +9,7 @@ import type { ImageBlock } from "@svc/sdk/models";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { secretsOf, toldError } from "../accounts/hidden.ts";
 import { pauseMs } from "../accounts/pauses.ts";
-import type { MediaStore } from "../media-store.ts";
+import { type MediaStore, receivedId } from "../media-store.ts";
 import { download, megabytes } from "./download.ts";
 import type { AcceptedMessage } from "./inbound-store.ts";
 
@@ -16,6 +17,11 @@ import type { AcceptedMessage } from "./inbound-store.ts";
 export const MAX_MEDIA_BYTES = 20_000_000;
 /** Choice: attempts to download a file before the agent is told that it could not be downloaded. */
 const MAX_ATTEMPTS = 4;
+/** Choice: milliseconds in which all files of a message are downloaded and read; later messages of the session wait for them. */
+const ALL_FILES_MS = 120_000;
+/** Choice: pictures of one message, and their characters in base64, that a model gets. */
+const MAX_IMAGES = 8;
+const MAX_IMAGE_CHARS = 27_000_000;
 const MAX_NAME_CHARS = 120;
 /** Choice: limits of documents in a message. */
 const LIMITS: DocumentLimits = {
@@ -32,7 +38,6 @@ export interface AttachmentSources {
   readonly log: Pick<Logger, "info">;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  readonly fetch?: typeof globalThis.fetch;
 }
 
 /** The files of a message. */
@@ -47,21 +52,60 @@ export interface Attached {
  * @throws the reason of the signal; errors of storage
  */
 export async function attachmentsOf(message: AcceptedMessage, sources: AttachmentSources): Promise<Attached> {
+  const { clock, signal } = sources;
   const images: ImageBlock[] = [];
   const notes: string[] = [];
-  for (const [index, media] of (message.job.media ?? []).entries()) {
-    const label =
-      `${media.isVoice === true ? "voice message" : media.kind} ${externalLine(media.name ?? "", MAX_NAME_CHARS)}`.trim();
-    const found = await fileOf(message, media, index, sources);
-    if (typeof found === "string") {
-      notes.push(`[${label}: not available: ${found}]`);
-      continue;
+  const inTime = new AnySignal(signal);
+  const cancel = clock.setTimeout(() => inTime.abort(), ALL_FILES_MS);
+  try {
+    for (const [index, media] of (message.job.media ?? []).entries()) {
+      const label =
+        `${media.isVoice === true ? "voice message" : media.kind} ${externalLine(media.name ?? "", MAX_NAME_CHARS)}`.trim();
+      const read = await noteOf(message, media, { index, label }, { ...sources, signal: inTime.signal }).catch(
+        (error: unknown): Note => {
+          signal.throwIfAborted();
+          if (!inTime.signal.aborted) throw error;
+          return {
+            note: `[${label}: not available: the files of the message took more than ${ALL_FILES_MS / 1_000} s]`,
+          };
+        },
+      );
+      const shown = fitting(read.images ?? [], images);
+      images.push(...shown);
+      const left = (read.images ?? []).length - shown.length;
+      notes.push(left === 0 ? read.note : `${read.note}\n[${left} pictures are left out: the message has too many]`);
     }
-    const read = await readFile(found, message, label, sources);
-    images.push(...(read.images ?? []));
-    notes.push(read.note);
+    return { images, notes };
+  } finally {
+    cancel();
+    inTime.release();
   }
-  return { images, notes };
+}
+
+/** What models read of a file. */
+interface Note {
+  readonly images?: readonly ImageBlock[];
+  readonly note: string;
+}
+
+/** @throws the reason of the signal; errors of storage */
+async function noteOf(
+  message: AcceptedMessage,
+  media: InboundMedia,
+  { index, label }: { readonly index: number; readonly label: string },
+  sources: AttachmentSources,
+): Promise<Note> {
+  const found = await fileOf(message, media, index, sources);
+  if (typeof found === "string") return { note: `[${label}: not available: ${found}]` };
+  return readFile(found, message, label, sources);
+}
+
+/** The first of the pictures for which there is room beside those that the model gets already. */
+function fitting(images: readonly ImageBlock[], taken: readonly ImageBlock[]): readonly ImageBlock[] {
+  const fits = images.slice(0, MAX_IMAGES - taken.length);
+  let room = MAX_IMAGE_CHARS - taken.reduce((sum, { data }) => sum + data.length, 0);
+  const over = fits.findIndex(({ data }) => (room -= data.length) < 0);
+  return over < 0 ? fits : fits.slice(0, over);
 }
 
 /** The stored or downloaded file; a sentence if it cannot be had. */
@@ -72,7 +116,7 @@ async function fileOf(
   sources: AttachmentSources,
 ): Promise<OutboundMedia | string> {
   const { store, clock, log, random, signal } = sources;
-  const id = `in:${message.key}:${index}`;
+  const id = receivedId(message.key, index);
   const known = await store.find(id);
   if (known) return known;
   for (let attempt = 1; ; attempt++) {
@@ -98,7 +142,7 @@ function accountOf({ channel, accountId }: AcceptedMessage, { accounts }: Attach
 }
 
 async function fetchFile(message: AcceptedMessage, media: InboundMedia, sources: AttachmentSources) {
-  const { accounts, signal, fetch } = sources;
+  const { accounts, signal } = sources;
   const listed = accountOf(message, sources);
   if (!listed?.contribution.value.media) throw new Error(`channel ${message.channel} does not provide files now`);
   const { id: accountId, settings, maxMediaBytes = MAX_MEDIA_BYTES } = listed.account;
@@ -108,7 +152,7 @@ async function fetchFile(message: AcceptedMessage, media: InboundMedia, sources:
     channel.media?.({ accountId, settings, ref: media.ref, signal }),
   );
   if (!source) throw new Error("the channel did not name an address");
-  const { bytes, mimeType } = await download(source, maxMediaBytes, signal, fetch);
+  const { bytes, mimeType } = await download(source, maxMediaBytes, signal);
   const type = media.mimeType?.split(";", 1)[0]?.trim().toLowerCase() || mimeType || "application/octet-stream";
   return {
     kind: media.kind,
@@ -119,13 +163,13 @@ async function fetchFile(message: AcceptedMessage, media: InboundMedia, sources:
   };
 }
 
-/** What models read of a file. Never rejects, except for the signal. */
+/** Never rejects, except for the signal. */
 async function readFile(
   file: OutboundMedia,
   { job }: AcceptedMessage,
   label: string,
   { documents, transcription, signal }: AttachmentSources,
-): Promise<{ readonly images?: readonly ImageBlock[]; readonly note: string }> {
+): Promise<Note> {
   const head = `${label}, ${megabytes(file.bytes.byteLength)}`;
   const reader = documents.get();
   try {

@@ -163,11 +163,10 @@ export class LiveAnswers {
   }
 
   async #edit(live: Live, messageId: string): Promise<void> {
-    const { accounts, clock, signal } = this.#sources;
     const text = draftText(live);
     if (text === undefined || text === live.shown) return this.#editLater(live, messageId);
     try {
-      await editPiece(placeOf(live.message), messageId, { text }, { accounts, clock, signal });
+      await editPiece(placeOf(live.message), messageId, { text }, this.#sources);
       live.shown = text;
       this.#editLater(live, messageId);
     } catch (error) {
@@ -199,11 +198,7 @@ export class LiveAnswers {
 
   /** Calls the channel without waiting; a failure only costs what people see meanwhile. */
   #call(live: Pick<Live, "message">, work: Parameters<typeof callChannel<unknown>>[2]): void {
-    const { accounts, clock, signal } = this.#sources;
-    void this.#quietly(
-      live,
-      async () => void (await callChannel(placeOf(live.message), { accounts, clock, signal }, work)),
-    );
+    void this.#quietly(live, async () => void (await callChannel(placeOf(live.message), this.#sources, work)));
   }
 
   async #quietly({ message }: Pick<Live, "message">, work: () => Promise<void>): Promise<void> {

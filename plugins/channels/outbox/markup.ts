@@ -97,7 +97,7 @@ function block(token: Token, writer: Writer): string {
     case "list":
       return `${list(token as Tokens.List, writer)}${after}`; // marked types tokens loosely
     case "table":
-      return `${writer.block(table(token as Tokens.Table), "")}${after}`; // marked types tokens loosely
+      return `${writer.block(table(token as Tokens.Table, raw.length), "")}${after}`; // marked types tokens loosely
     case "hr":
       return `———${after}`;
     default:
@@ -114,16 +114,19 @@ function list({ items, ordered, start }: Tokens.List, writer: Writer): string {
         item.tokens.filter(({ type }) => type !== "checkbox"),
         writer,
       ).trim();
-      return `${mark} ${done}${inner.replaceAll("\n", "\n   ")}`;
+      return `${mark} ${done}${inner.replaceAll("\n", "\n  ")}`;
     })
     .join("\n");
 }
 
-/** Columns of equal width, without markup: no network has tables. */
-function table({ header, rows }: Tokens.Table): string {
+/**
+ * Columns without markup: no network has tables. They have equal widths unless that is longer than `maxChars`: texts are cut
+ * to the limit of the network before they are rendered.
+ */
+function table({ header, rows }: Tokens.Table, maxChars: number): string {
   const lines = [header, ...rows].map((cells) => cells.map(({ tokens }) => inline(tokens, WRITERS.plain)));
   const widths = header.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
-  return lines
+  const padded = lines
     .map((cells) =>
       cells
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))
@@ -131,6 +134,7 @@ function table({ header, rows }: Tokens.Table): string {
         .trimEnd(),
     )
     .join("\n");
+  return padded.length <= maxChars ? padded : lines.map((cells) => cells.join(" | ")).join("\n");
 }
 
 function inline(tokens: readonly Token[], writer: Writer, parent?: Token): string {

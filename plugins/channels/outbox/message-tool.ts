@@ -158,7 +158,7 @@ const ACT: Readonly<Record<Action, (sitting: Sitting, sources: MessageToolSource
     if (text.length > value.capabilities.maxTextChars)
       invalidRequest(`a message on ${id} has at most ${value.capabilities.maxTextChars} characters`);
     const place = { ...addressed(destination), ...(threadId === undefined ? {} : { threadId }) };
-    await editPiece(place, messageId, { text }, piecesOf(sources)).catch(refused);
+    await editPiece(place, messageId, { text }, sources).catch(refused);
     return done("Changed the message.", { action: "edit", messageId });
   },
 };
@@ -217,8 +217,6 @@ function addressed({ contribution, accountId, to }: CheckedDestination) {
   return { channel: contribution.id, accountId, to };
 }
 
-const piecesOf = ({ accounts, clock, signal }: MessageToolSources) => ({ accounts, clock, signal });
-
 async function onChannel(
   destination: CheckedDestination,
   threadId: string | undefined,
@@ -226,7 +224,7 @@ async function onChannel(
   work: Parameters<typeof callChannel<unknown>>[2],
 ): Promise<void> {
   const place = { ...addressed(destination), ...(threadId === undefined ? {} : { threadId }) };
-  await callChannel(place, piecesOf(sources), work).catch(refused);
+  await callChannel(place, sources, work).catch(refused);
 }
 
 function refused(error: unknown): never {

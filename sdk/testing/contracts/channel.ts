@@ -57,12 +57,10 @@ export async function channelContract(t: ContractContext, options: ChannelContra
   );
   await runs(t, scene);
   await sends(t, scene);
-  const { evidence } = network;
-  if (evidence) {
-    const wait = (holds: () => boolean, otherwise: string) => until(holds, patienceMs, otherwise);
-    const during = (work: () => Promise<void>) => running(scene, () => work());
-    await abilities(t, { channel, account, targets, evidence, running: during, until: wait });
-  }
+  const { evidence = {} } = network;
+  const wait = (holds: () => boolean, otherwise: string) => until(holds, patienceMs, otherwise);
+  const during = (work: () => Promise<void>) => running(scene, () => work());
+  await abilities(t, { channel, account, targets, evidence, running: during, until: wait });
   await t.test("leaves nothing open", () => leaks.expectNone());
 }
 

@@ -91,6 +91,17 @@ describe("an account", () => {
     assert.deepEqual(lastDisconnect, { at, error: "the password is wrong", loggedOut: true });
   });
 
+  it("that the network no longer takes needs a login", async () => {
+    const { account, clock, started } = scene(async ({ report }) => {
+      report({ state: "connected" });
+      throw new GatewayError("NOT_LINKED", "the token was revoked");
+    });
+    account.start();
+    await clock.advance(3_600_000);
+    assert.deepEqual(started, [0]);
+    assert.deepEqual([account.state.phase, account.state.report?.detail], ["needs-login", "the token was revoked"]);
+  });
+
   it("reports each connection once", async () => {
     const { account, clock, connected } = scene(async ({ report, signal }) => {
       report({ state: "connecting" });

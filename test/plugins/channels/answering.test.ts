@@ -6,6 +6,7 @@ import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Answering, MAX_FAILURES } from "../../../plugins/channels/inbound/answering.ts";
+import type { Attached } from "../../../plugins/channels/inbound/attachments.ts";
 import type { AcceptedMessage, InboundEnding } from "../../../plugins/channels/inbound/inbound-store.ts";
 import type { NewText } from "../../../plugins/channels/outbox/outbox-store.ts";
 import { FAILED_TEXT } from "../../../plugins/channels/inbound/verdict.ts";
@@ -42,6 +43,7 @@ interface SceneOptions extends Partial<RunOutcome> {
   readonly start?: () => Promise<void>;
   readonly command?: string;
   readonly isAllowed?: () => boolean;
+  readonly attachments?: () => Promise<Attached>;
   readonly wait?: () => Promise<undefined>;
   /** Settings of the session; throws if it cannot be read. */
   readonly settings?: () => object;
@@ -53,6 +55,7 @@ function scene({
   start = async () => undefined,
   command,
   isAllowed,
+  attachments = async () => ({ images: [], notes: [] }),
   wait,
   settings = () => ({}),
   ...ended
@@ -95,7 +98,7 @@ function scene({
     outbox: { insert: () => ({ sql: "-", params: [] }), stored: ({ text }: NewText) => void sent.push(text) },
     runs: { get: () => runs },
     sessions: { get: () => sessions },
-    attachments: async () => ({ images: [], notes: [] }),
+    attachments,
     live: { begin: () => undefined, end: async () => undefined, rest: async (_message, answer) => answer },
     accountOf: () => undefined,
     commands: { get: () => commands },
@@ -131,6 +134,28 @@ describe("an answer", () => {
     await clock.advance(1_000);
     assert.deepEqual(settled, [{ status: "silent", reason: "its sender no longer has access" }]);
     assert.deepEqual(sent, []);
+  });
+
+  it("is not begun for a sender who lost access while its files were read, which happens once for all attempts", async () => {
+    let listed = true;
+    let reads = 0;
+    let begun = 0;
+    const { answering, clock, settled } = scene({
+      settle: () => undefined,
+      isAllowed: () => listed,
+      attachments: async () => {
+        reads += 1;
+        return { images: [], notes: [] };
+      },
+      start: async () => {
+        listed = ++begun < 2;
+        unavailable("the disk is full");
+      },
+    });
+    answering.begin(MESSAGE);
+    await clock.advance(60_000);
+    assert.deepEqual([begun, reads], [2, 1]);
+    assert.deepEqual(settled, [{ status: "silent", reason: "its sender no longer has access" }]);
   });
 
   it("is not worked on any more once its sender is off the list", async () => {

@@ -40,7 +40,7 @@ describe("Markdown", () => {
         "",
         "• ☑ done",
         "• two",
-        "   • deep",
+        "  • deep",
         "",
         "3. three",
         "4. four",

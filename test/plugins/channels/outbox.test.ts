@@ -176,6 +176,51 @@ describe("a text ends", () => {
     assert.match(one.taken[0] ?? "", /hello\nand <<<no marker>>>\.$/);
   });
 
+  it("never as sent while its channel is not loaded", async () => {
+    const one = scene();
+    one.network.decide = (piece) => {
+      if (piece !== PIECES[0]) unavailable("the network is away");
+    };
+    await one.outbox.add({ ...TEXT, extras: { buttons: [[{ label: "Yes", value: "yes" }]] } });
+    await one.clock.advance(1);
+    one.network.isAbsent = true;
+    await one.pass(120_000);
+    const row = await one.row();
+    assert.deepEqual([row?.status, row?.sent], ["waiting", 1]);
+    assert.match(row?.reason ?? "", /channel pigeon is not loaded/);
+    one.network.isAbsent = false;
+    one.network.decide = () => undefined;
+    await one.pass(120_000);
+    assert.deepEqual([(await one.row())?.status, one.taken], ["sent", PIECES]);
+  });
+
+  it("after an hour of attempts: the time before the start does not count", async () => {
+    const one = scene();
+    one.network.decide = () => unavailable("the network is away");
+    await one.outbox.add(TEXT);
+    one.stopping.abort();
+    await one.outbox.stop();
+    await one.clock.advance(2 * HOUR_MS);
+    const next = scene(one);
+    next.network.decide = () => unavailable("the network is away");
+    await next.outbox.recover();
+    await next.pass(60_000);
+    assert.equal((await next.row())?.status, "waiting");
+    next.network.decide = () => undefined;
+    await next.pass(600_000);
+    assert.equal((await next.row())?.status, "sent");
+  });
+
+  it("not when a network refuses the login: the text waits for a new one", async () => {
+    const one = scene();
+    one.network.decide = () => {
+      throw new GatewayError("NOT_LINKED", "the token was revoked");
+    };
+    await one.outbox.add(TEXT);
+    await one.pass(60_000);
+    assert.deepEqual([(await one.row())?.status, (await one.row())?.reason], ["waiting", "the token was revoked"]);
+  });
+
   it("at once when the network will never take it, with the parts that it has taken", async () => {
     const one = scene();
     one.network.decide = (piece) => {

@@ -1,7 +1,7 @@
 /** Who is notified of refused messages, and how often. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
+import type { ChannelAccess, ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import type { ResultOf } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { findingsOf, statusLines } from "../../../plugins/channels/cli/text.ts";
@@ -29,6 +29,27 @@ describe("a refused message", () => {
     refusals.refused("irc", account, from("bob!~bob@127.0.0.1"));
     assert.equal(lines.length, 2);
   });
+
+  const team = { chat: { type: "group", id: "#team" }, sender: { id: "bob" } } as const;
+  const causes: [ChannelAccess, Parameters<Refusals["refused"]>[2], why: string, next: string][] = [
+    [{ dmPolicy: "disabled" }, from("bob"), "dmPolicy is disabled", "channels.irc.dmPolicy pairing"],
+    [{ groupPolicy: "disabled" }, team, "groupPolicy is disabled", "channels.irc.groupPolicy allowlist"],
+    [{ groups: ["#other"] }, team, "not in groups", `channels.irc.groups '["#other","#team"]'`],
+    [{ mentionByGroup: {} }, team, "not in groups", `'channels.irc.groups.#team' '{}'`],
+    [
+      { groups: ["#team"], groupAllowFrom: ["ann"] },
+      team,
+      "not in groupAllowFrom",
+      `channels.irc.groupAllowFrom '["ann","bob"]'`,
+    ],
+  ];
+  for (const [access, message, why, next] of causes)
+    it(`says why and what lets its sender in: ${why}, ${next}`, () => {
+      const { refusals } = scene();
+      refusals.refused("irc", { id: "default", settings: {}, ...access }, message);
+      const last = refusals.of("irc", "default").lastRefusedInbound;
+      assert.deepEqual([last?.why, last?.next], [why, `svc config set ${next}`]);
+    });
 
   it("of one of many senders floods neither the log nor the memory", () => {
     const { lines, refusals } = scene();

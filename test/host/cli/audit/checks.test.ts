@@ -104,6 +104,7 @@ const ROWS: readonly Row[] = [
   ["channels.open", "warning", { ...irc({ accounts: { a: OPEN } }), ...SCOPED }, irc({ enabled: false, ...OPEN })],
   ["channels.open", "critical", irc({ accounts: [OPEN] }), irc({ accounts: "*" })],
   ["channels.every-word", "warning", irc({ requireMention: false, groups: ["*"] }), irc({ groups: ["*"] })],
+  ["channels.every-word", "warning", irc({ groups: { "*": { requireMention: false } } }), irc({ groups: { "*": {} } })],
   ["tools.from-outside", "critical", { tools: { fromOutside: "allow" } }, { tools: { fromOutside: "ask" } }],
   ["tools.http-dangerous", "warning", httpTools("cron", "read"), httpTools("read")],
   ["mcp.plain-http", "warning", mcpUrl(`http://mcp.example/${CANARY}`), mcpUrl("http://127.0.0.1:3000/mcp")],
