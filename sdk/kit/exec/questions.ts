@@ -58,29 +58,14 @@ export function bounded(text: string, max: number): string {
   return text.length <= max ? shown : `${shown}… (${text.length - max} more characters; see --json)`;
 }
 
-/** Everything relevant for a decision, one line each; text of clients cannot control the terminal. Pure. */
-export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "request" | "expiresAtMs">): string[] {
-  const {
-    command,
-    commandArgv,
-    envKeys,
-    cwd,
-    nodeId,
-    host,
-    agentId,
-    sessionKey,
-    because,
-    askedBy,
-    resolvedPath,
-    digest,
-    session,
-  } = request;
+/** What counts for a decision beside the command, by name; each value is one line of visible characters. Pure. */
+export function questionFacts(request: OpenQuestion["request"]): (readonly [name: string, value: string])[] {
+  const { commandArgv, envKeys, cwd, nodeId, host, agentId, sessionKey, because, askedBy, resolvedPath } = request;
   const files = (request.files ?? []).map(({ path, sha256, bytes, runs }): [string, string] => [
     runs === true ? "runs" : "file",
     `${path} (${bytes} bytes, sha256 ${sha256})`,
   ]);
-  const rows: [string, string | null | undefined][] = [
-    ["command", command],
+  return shownRows([
     ["argv", commandArgv && JSON.stringify(commandArgv)],
     ["program", resolvedPath],
     ...files,
@@ -91,12 +76,26 @@ export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "requ
     ["session", sessionKey],
     ["because", because],
     ["asked by", askedBy],
-    ["digest", digest],
-    ["for session", session],
-    ["until", time(expiresAtMs)],
-  ];
+  ]);
+}
+
+/** Everything relevant for a decision, one line each; text of clients cannot control the terminal. Pure. */
+export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "request" | "expiresAtMs">): string[] {
+  const { command, digest, session } = request;
+  return [
+    ...shownRows([["command", command]]),
+    ...questionFacts(request),
+    ...shownRows([
+      ["digest", digest],
+      ["for session", session],
+      ["until", time(expiresAtMs)],
+    ]),
+  ].map(([name, value]) => `  ${name.padEnd(11)}  ${value}`);
+}
+
+function shownRows(rows: readonly (readonly [string, string | null | undefined])[]): (readonly [string, string])[] {
   return rows.flatMap(([name, value]) =>
-    value === null || value === undefined ? [] : [`  ${name.padEnd(11)}  ${bounded(value, MAX_SHOWN)}`],
+    value === null || value === undefined ? [] : [[name, bounded(value, MAX_SHOWN)] as const],
   );
 }
 
