@@ -2,12 +2,13 @@
 import { bounded, rulesFor } from "@svc/kit/exec";
 import { coversScope } from "@svc/sdk";
 import { execApproval, execApprovals, type ExecPolicyFile } from "@svc/sdk/approvals";
-import type { DoctorFinding } from "@svc/sdk/cli";
+import { configAt, type DoctorFinding } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { config } from "@svc/sdk/config";
 import { devices, type PairedDevice } from "@svc/sdk/devices";
 import { detailsCode } from "@svc/sdk/errors";
 import { addCommand, deadEntries } from "./cli-allowlist.ts";
+import type { Forwarding } from "./config.ts";
 
 /** State of the gateway that the checks need. */
 export interface Asked {
@@ -18,6 +19,8 @@ export interface Asked {
   readonly connected: number;
   /** `approvals.approvers`. */
   readonly listed?: readonly string[];
+  /** `approvals.exec`. */
+  readonly inChats?: Forwarding | undefined;
   readonly paired: readonly Pick<PairedDevice, "deviceId" | "tokens">[];
 }
 
@@ -29,7 +32,9 @@ export async function approvalFindings(client: GatewayClient): Promise<readonly 
     ifServed(client.call(config.get, {})),
     ifServed(client.call(devices.list, {})),
   ]);
-  return findingsOf({ policy, execAsk: execAskOf(resolved), ...(approvers ?? { connected: 0 }), paired });
+  const execAsk = configAt(resolved, "tools.exec.ask");
+  const inChats = configAt(resolved, "approvals.exec") as Forwarding | undefined; // the gateway has checked it
+  return findingsOf({ policy, execAsk, ...(approvers ?? { connected: 0 }), inChats, paired });
 }
 
 /** Pure. Choice: checks only the gateway's policy file, since nodes may be offline. */
@@ -52,11 +57,11 @@ function deadFinding(agentId: string, patterns: readonly string[]): DoctorFindin
   };
 }
 
-function nobodyAnswers({ policy, execAsk, connected, listed, paired }: Asked): readonly DoctorFinding[] {
+function nobodyAnswers({ policy, execAsk, connected, listed, inChats, paired }: Asked): readonly DoctorFinding[] {
   const isAskedAnyway = execAsk === "always" || execAsk === "on-miss";
   const asking = ["*", ...Object.keys(policy.agents ?? {}).filter((id) => id !== "*")].filter((id) => {
     const { security, ask } = rulesFor(policy, id);
-    return security !== "deny" && (ask !== "off" || isAskedAnyway);
+    return security !== "deny" && (ask !== "off" || isAskedAnyway) && !mayDecideInChats(id, inChats);
   });
   if (asking.length === 0 || connected > 0 || paired.some((device) => mayDecide(device, listed))) return [];
   const who = asking[0] === "*" ? "agents" : `agent ${asking.join(", ")}`;
@@ -83,10 +88,9 @@ function mayDecide({ deviceId, tokens = [] }: Asked["paired"][number], listed: A
   );
 }
 
-function execAskOf(resolved: unknown): unknown {
-  const { tools } = Object(resolved) as { tools?: unknown };
-  const { exec } = Object(tools) as { exec?: unknown };
-  return (Object(exec) as { ask?: unknown }).ask;
+/** Choice: a filter of sessions is not considered. */
+function mayDecideInChats(agentId: string, { enabled, approvers = [], agentFilter }: Forwarding = {}): boolean {
+  return enabled === true && approvers.length > 0 && (agentFilter?.includes(agentId) ?? true);
 }
 
 /** An empty object when the gateway does not serve the method. */
