@@ -33,17 +33,21 @@ export class ApprovalStore {
     this.#storage = storage;
   }
 
-  /** Expires questions that were pending in an earlier process, since no caller waits for them. @param now epoch ms */
-  async open(now: number): Promise<void> {
+  /**
+   * Expires questions that were pending in an earlier process, since no caller waits for them.
+   * @param now epoch ms @returns these questions
+   */
+  async open(now: number): Promise<readonly ApprovalRecord[]> {
     await this.#storage.migrate("approvals", STEPS);
-    const waiting = await this.#storage.get("SELECT id FROM approvals WHERE status = 'pending' LIMIT 1");
-    if (!waiting) return; // most starts write nothing
+    const pending = await this.#storage.all<Row>("SELECT * FROM approvals WHERE status = 'pending'");
+    if (pending.length === 0) return []; // most starts write nothing
     await this.#storage.transaction([
       {
         sql: "UPDATE approvals SET status = 'expired', reason = 'restart', resolved_at = ? WHERE status = 'pending'",
         params: [now],
       },
     ]);
+    return pending.map((row) => ({ ...toRecord(row), status: "expired", reason: "restart", resolvedAt: now }));
   }
 
   /** @returns false: the id exists already */

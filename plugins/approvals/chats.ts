@@ -1,25 +1,10 @@
 /** Requests in chats: which ones are shown where, and who may decide there. Spec: protocol/methods-exec-approvals.md `approvals.exec`. */
-import {
-  type Clock,
-  type ExtensionView,
-  GatewayError,
-  invalidRequest,
-  type Logger,
-  messageOf,
-  notFound,
-} from "@svc/sdk";
-import type {
-  ApprovalDecisions,
-  ApprovalForwarder,
-  ApprovalTarget,
-  ChatDecision,
-  ForwardedOutcome,
-} from "@svc/sdk/approvals";
+import { type ExtensionView, GatewayError, invalidRequest, type Logger, messageOf, notFound } from "@svc/sdk";
+import type { ApprovalDecisions, ApprovalForwarder, ApprovalTarget, ChatDecision } from "@svc/sdk/approvals";
 import type { ApprovalRecord } from "./approval-rows.ts";
 import type { ApprovalQueue } from "./approval-queue.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 import type { ApprovalsConfig, Forwarding } from "./config.ts";
-import { wantedGrant } from "./grants.ts";
 
 type ForwardingConfig = Pick<ApprovalsConfig, "exec" | "plugin">;
 
@@ -34,8 +19,8 @@ interface ForwardingSources {
 
 /** Shows requests and outcomes through the contributed forwarders. */
 export function createChatForwarding({ view, config, log }: ForwardingSources) {
-  /** Ids of requests that are shown in a chat. */
-  const shown = new Set<string>();
+  /** By id: whether a chat got the request. The outcome waits for it, so that it never comes first. */
+  const shown = new Map<string, Promise<boolean>>();
   const failed = (error: unknown) =>
     log.warn({ reason: messageOf(error) }, "an approval request could not be shown in a chat");
   return {
@@ -54,8 +39,7 @@ export function createChatForwarding({ view, config, log }: ForwardingSources) {
         inSession: mode !== "targets",
         targets: mode === "session" ? [] : targets.map(targetOf),
       };
-      shown.add(id);
-      const asked = forwarders.map((one) =>
+      const asking = forwarders.map((one) =>
         view
           .call(one, (forwarder) => forwarder.ask(approval))
           .catch((error: unknown) => {
@@ -63,12 +47,19 @@ export function createChatForwarding({ view, config, log }: ForwardingSources) {
             return false;
           }),
       );
-      return Promise.all(asked).then((answers) => answers.includes(true));
+      const asked = Promise.all(asking).then((answers) => answers.includes(true));
+      shown.set(id, asked);
+      return asked;
     },
 
-    /** Never rejects. */
-    settled(outcome: ForwardedOutcome): void {
-      if (!shown.delete(outcome.id)) return;
+    /** Shows the outcome of a request that this process showed in a chat, or that a restart has ended. Never rejects. */
+    async settled({ id, view: request, decision, resolvedBy, reason }: ApprovalRecord): Promise<void> {
+      const asked = shown.get(id);
+      if (!asked && reason !== "restart") return;
+      shown.delete(id);
+      await asked;
+      const by = resolvedBy === null ? {} : { by: resolvedBy };
+      const outcome = { id, request, decision, ...by, ...(reason !== null && { reason }) };
       for (const one of view.list()) view.call(one, (forwarder) => forwarder.settled(outcome)).catch(failed);
     },
   };
@@ -77,11 +68,10 @@ export function createChatForwarding({ view, config, log }: ForwardingSources) {
 interface DecisionSources {
   readonly queue: Pick<ApprovalQueue, "decide">;
   readonly store: Pick<ApprovalStore, "get" | "list">;
-  readonly clock: Pick<Clock, "now">;
   readonly config: () => ForwardingConfig;
 }
 
-export function createChatDecisions({ queue, store, clock, config }: DecisionSources): ApprovalDecisions {
+export function createChatDecisions({ queue, store, config }: DecisionSources): ApprovalDecisions {
   return {
     async decide(asked) {
       const record = await find(asked.id, store);
@@ -90,15 +80,15 @@ export function createChatDecisions({ queue, store, clock, config }: DecisionSou
           "FORBIDDEN",
           `only approvers decide; the owner lists them in approvals.${sectionOf(record)}.approvers`,
         );
-      const grant = wantedGrant(undefined, asked.decision, record.view, clock.now());
       const { by, decision, principal } = asked;
-      const outcome = await queue.decide(record, { decision, grant, by, principalId: principal.id });
-      const { id } = record;
-      if (outcome.won) return `${id.slice(0, 8)}: ${decision}.`;
+      const outcome = await queue.decide(record, { decision, by, principalId: principal.id });
+      if (outcome.won) return;
       const { status, decision: other, resolvedBy } = outcome.record ?? {};
-      return status === "decided"
-        ? invalidRequest(`${resolvedBy ?? "a grant"} has already decided: ${other ?? "deny"}`)
-        : invalidRequest("this request has expired, which counts as a no");
+      invalidRequest(
+        status === "decided"
+          ? `${resolvedBy ?? "a grant"} has already decided: ${other ?? "deny"}`
+          : "this request has expired, which counts as a no",
+      );
     },
   };
 }
@@ -112,11 +102,19 @@ async function find(id: string, store: DecisionSources["store"]): Promise<Approv
   return found ?? notFound(`no pending request has the id ${id}`);
 }
 
-/** Only people who are listed by their id on the network; names and roles never count. */
-function isApprover({ channel, senderId }: ChatDecision, record: ApprovalRecord, config: ForwardingConfig): boolean {
+/**
+ * Only people who are listed by their id on the network; names and roles never count. Choice: `<channel>:<sender id>` counts on the
+ * default account only, since another account may belong to a server whose administrator chooses ids. `<channel>/<account
+ * id>:<sender id>` counts on that account. Ids of channels and accounts have no `:` or `/`, so no entry is both.
+ */
+function isApprover(
+  { channel, accountId, isDefaultAccount, senderId }: ChatDecision,
+  record: ApprovalRecord,
+  config: ForwardingConfig,
+): boolean {
   const rules = config[sectionOf(record)];
-  const name = `${channel}:${senderId}`;
-  return rules?.enabled === true && (rules.approvers ?? []).some((one) => one.trim() === name);
+  const names = [`${channel}/${accountId}:${senderId}`, ...(isDefaultAccount ? [`${channel}:${senderId}`] : [])];
+  return rules?.enabled === true && (rules.approvers ?? []).some((one) => names.includes(one.trim()));
 }
 
 /** The rules for a request; `undefined`: it is not shown in chats. */
@@ -129,9 +127,12 @@ function rulesOf(record: ApprovalRecord, config: ForwardingConfig): Forwarding |
   return rules;
 }
 
+/** Kinds of commands: of clients and nodes, and of the tool `exec`. */
+const COMMANDS: readonly string[] = ["exec", "question:tool:exec"];
+
 /** Commands have the section `exec`, requests of plugins and gates the section `plugin`. */
 function sectionOf({ kind }: Pick<ApprovalRecord, "kind">): "exec" | "plugin" {
-  return kind === "exec" || kind.endsWith(":exec") ? "exec" : "plugin";
+  return COMMANDS.includes(kind) ? "exec" : "plugin";
 }
 
 function targetOf({ channel, to, accountId, threadId }: NonNullable<Forwarding["targets"]>[number]): ApprovalTarget {

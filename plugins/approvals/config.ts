@@ -1,5 +1,5 @@
 /** Configuration section `approvals`. Spec: http/config-keys.md `approvals`; `approvers` is a choice. */
-import { type Static, Strict, Type } from "@svc/sdk";
+import { type ConfigView, type ConfigWarning, type Static, Strict, Type } from "@svc/sdk";
 
 const texts = (description: string) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description, reload: "hot" }));
@@ -28,7 +28,7 @@ const Forwarding = Strict(
       ),
     ),
     approvers: texts(
-      "people who may decide in chats: `<channel>:<sender id>`, e.g. `telegram:100200300`; default: nobody",
+      "people who may decide in chats: `<channel>:<sender id>` on the default account of the channel, e.g. `telegram:100200300`; `<channel>/<account id>:<sender id>` on another one; default: nobody",
     ),
   },
   { description: "Requests in chats, with buttons, or `/approve <id> allow-once|allow-always|deny`." },
@@ -51,3 +51,15 @@ export const ApprovalsConfig = Type.Object(
   { title: "Approvals", order: 90 },
 );
 export type ApprovalsConfig = Static<typeof ApprovalsConfig>;
+
+/** Finds requests that are shown in chats where nobody may decide them. Pure. */
+export function withoutApprovers({ config }: ConfigView): ConfigWarning[] {
+  const { approvals = {} } = config as { approvals?: ApprovalsConfig }; // the schema was checked
+  return (["exec", "plugin"] as const)
+    .filter((key) => approvals[key]?.enabled === true && (approvals[key].approvers ?? []).length === 0)
+    .map((key) => ({
+      path: `approvals.${key}.approvers`,
+      message:
+        "requests are shown in chats, and nobody may decide there; next: list the ids of people, which /whoami shows in a chat, e.g. telegram:100200300",
+    }));
+}

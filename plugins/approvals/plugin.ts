@@ -14,13 +14,13 @@ import {
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { Nodes } from "@svc/sdk/nodes";
 import { Retention, Storage } from "@svc/sdk/storage";
-import { APPROVAL_RETENTION, GRANT_RETENTION } from "./approval-rows.ts";
+import { APPROVAL_RETENTION, type ApprovalRecord, GRANT_RETENTION } from "./approval-rows.ts";
 import { ApprovalStore } from "./approval-store.ts";
 import { createApprover } from "./approver-service.ts";
 import { approversAmong } from "./approvers.ts";
 import { createChatDecisions, createChatForwarding } from "./chats.ts";
 import { createClaims } from "./claims.ts";
-import { ApprovalsConfig } from "./config.ts";
+import { ApprovalsConfig, withoutApprovers } from "./config.ts";
 import { ApprovalQueue } from "./approval-queue.ts";
 import { approvalMethods } from "./methods.ts";
 import { policyMethods } from "./policy-methods.ts";
@@ -30,6 +30,7 @@ export default definePlugin({
   api: "^1.0.0",
   config: ApprovalsConfig,
   requires: { storage: Storage, host: GatewayInfo, nodes: live(Nodes) },
+  configWarnings: withoutApprovers,
   provides: [Approver, ExecApprovals, ApprovalDecisions],
 
   setup(gateway) {
@@ -56,12 +57,13 @@ export default definePlugin({
         const shown = chats.ask(record);
         return connections.length > 0 || (shown ?? false);
       },
-      announceDecision({ id, view, resolvedAt, grant }, { decision, by }) {
+      announceDecision(record, { decision, by }) {
+        const { id, view, resolvedAt, grant } = record;
         const payload = { id, decision, resolvedBy: by, ts: resolvedAt ?? clock.now(), request: view };
         resolved({ ...payload, ...(grant && { grant }) }, audience(present()));
-        chats.settled({ id, request: view, decision, by });
+        void chats.settled(record);
       },
-      announceExpiry: ({ id, view }) => chats.settled({ id, request: view, decision: null }),
+      announceExpiry: (record) => void chats.settled(record),
     });
     const chats = createChatForwarding({ view: gateway.own(ApprovalForwarder), config: () => forwarding, log });
 
@@ -80,14 +82,22 @@ export default definePlugin({
     gateway.provide(Approver, createApprover(queue));
     gateway.provide(ExecApprovals, createClaims(store, clock));
 
-    gateway.provide(ApprovalDecisions, createChatDecisions({ queue, store, clock, config: () => forwarding }));
+    gateway.provide(ApprovalDecisions, createChatDecisions({ queue, store, config: () => forwarding }));
     gateway.configChanged((config) => {
       ({ approvers, ...forwarding } = config);
     });
     gateway.extend(Retention, "approvals", APPROVAL_RETENTION);
     gateway.extend(Retention, "approval-grants", GRANT_RETENTION);
+    /** Questions that a restart ended. Their messages say so, once the plugins that show them run. */
+    let closed: readonly ApprovalRecord[] = [];
+    const tellClosed = () => {
+      for (const record of closed) void chats.settled(record);
+      closed = [];
+    };
+    gateway.hooks.hostReady.tap(tellClosed);
     gateway.start(async () => {
-      await store.open(clock.now());
+      closed = await store.open(clock.now());
+      if (services.host.url !== undefined) tellClosed();
       return () => queue.stop();
     });
   },

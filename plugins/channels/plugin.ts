@@ -164,7 +164,7 @@ export default definePlugin({
       signal,
     });
     const refusals = new Refusals({ clock, log });
-    const approvalChats = createApprovalChats({ accounts, outbox, sessions, decisions });
+    const approvalChats = createApprovalChats({ accounts, outbox, texts, sessions, decisions, log });
     gateway.extend(ApprovalForwarder, "channels", approvalChats.forwarder);
     gateway.extend(ChatCommand, "approve", approvalChats.command);
     const context = new ContextStore(storage);

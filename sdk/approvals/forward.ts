@@ -30,13 +30,15 @@ export interface ForwardedOutcome {
   readonly decision: ApprovalDecision | null;
   /** Who decided, for people. */
   readonly by?: string;
+  /** Why it expired: `reason` of `exec.approval.list`. */
+  readonly reason?: string;
 }
 
 /** Shows requests where approvers read them. */
 export interface ApprovalForwarder {
   /** Resolves when the request is on its way. @returns false: there was no chat to show it in */
   ask(approval: ForwardedApproval): Promise<boolean>;
-  /** Shows the outcome in the same message. */
+  /** Shows the outcome in the same message. Called after `ask` has ended; after a restart also for requests that it never got. */
   settled(outcome: ForwardedOutcome): Promise<void>;
 }
 
@@ -52,21 +54,21 @@ export interface ChatDecision {
   /** Id of the request, or its first characters if they are unique among the pending ones. */
   readonly id: string;
   readonly decision: ApprovalDecision;
-  /** Channel id, and the immutable id of the person there; must be an approver of chats. */
+  /** Channel id, account, and the immutable id of the person there; must be an approver of chats. */
   readonly channel: string;
+  readonly accountId: string;
+  /** Whether this is the default account of the channel. */
+  readonly isDefaultAccount: boolean;
   readonly senderId: string;
   readonly principal: Principal;
   /** Name of the person, for people. */
   readonly by: string;
 }
 
-/** Takes decisions that people make in chats. */
+/** Takes decisions that people make in chats. Trusts its caller: a plugin that requires it can decide as any approver. */
 export interface ApprovalDecisions {
-  /**
-   * @returns a sentence for the person
-   * @throws GatewayError `FORBIDDEN`: not an approver; `INVALID_REQUEST`: already decided or expired; `NOT_FOUND`
-   */
-  decide(decision: ChatDecision): Promise<string>;
+  /** @throws GatewayError `FORBIDDEN`: not an approver; `INVALID_REQUEST`: already decided or expired; `NOT_FOUND` */
+  decide(decision: ChatDecision): Promise<void>;
 }
 
 /** Token of the service. */

@@ -102,6 +102,14 @@ export class OutboxStore {
     return row && toText(row);
   }
 
+  /** Texts whose ids begin with `prefix` and a colon. */
+  async below(prefix: string): Promise<OutboxText[]> {
+    const storage = await this.#storage.get();
+    // A range uses the index of the ids, unlike LIKE; `;` follows `:`.
+    const sql = "SELECT * FROM channel_outbox WHERE id > ? AND id < ?";
+    return (await storage.all<Row>(sql, [`${prefix}:`, `${prefix};`])).map(toText);
+  }
+
   /** In the order they were stored. */
   async waiting(): Promise<OutboxText[]> {
     const storage = await this.#storage.get();

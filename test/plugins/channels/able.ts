@@ -40,6 +40,7 @@ export interface AbleOptions {
   readonly config?: object;
   readonly plugins?: readonly (Plugin | string)[];
   readonly gateway?: TestGatewayOptions["gateway"];
+  readonly stateDir?: string;
 }
 
 /** A gateway with a channel that can do everything, and with a model. */
@@ -71,6 +72,7 @@ export async function able(t: TestContext, options: AbleOptions = {}) {
     ["provider-openai", "tools", "media", "outbound", ...(options.plugins ?? []), bird.plugin],
     {
       ...(options.gateway && { gateway: options.gateway }),
+      ...(options.stateDir !== undefined && { stateDir: options.stateDir }),
       config: {
         agents: { defaults: { model: "fake/one", skipBootstrap: true } },
         models: { providers: { fake: { baseUrl: model.url, models: [{ id: "one", input: ["text", "image"] }] } } },
