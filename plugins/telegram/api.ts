@@ -1,5 +1,5 @@
 /** Calls of the Bot API. The only file that uses the network. */
-import { Agent as HttpAgent } from "node:http";
+import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { invalidRequest, lazy } from "@svc/sdk";
 import type {
@@ -27,31 +27,41 @@ const UPDATES = ["message", "edited_message", "callback_query", "message_reactio
 const CALL_SECONDS = 55;
 /** Seconds a call without content may take. */
 const SHORT_SECONDS = 10;
+/** Milliseconds after which an unused connection is closed: the network may have dropped it silently. */
+const IDLE_MS = 30_000;
 /** Maximum seconds by which a poll may be late; a poll shorter than this may take twice as long. */
 const LATE_SECONDS = 3;
-/** Limits of `open_period`. */
-const POLL_SECONDS = { min: 5, max: 600 };
+/** Minimum of `open_period`. */
+const MIN_OPEN_SECONDS = 5;
 
 const library = lazy(() => import("grammy"));
 
-/** `agent`: keeps connections open. Default: a connection per call. */
-type Bot = Pick<Settings, "token" | "apiRoot"> & { readonly agent?: HttpAgent };
-type Place = ChannelCall<Settings> & ChannelPlace;
+/** `agent` keeps connections open. Default: a connection per call. */
+interface Connections {
+  readonly agent?: HttpAgent | undefined;
+}
+type Bot = Pick<Settings, "token" | "apiRoot"> & Connections;
+export type ConnectedSettings = Settings & Connections;
+type Place = ChannelCall<ConnectedSettings> & ChannelPlace;
 type Work<T> = (raw: RawApi, signal: never) => Promise<T>;
 
-/** Settings whose calls share connections. Destroy `agent` afterwards. */
-export function connected(settings: Settings): Settings & { readonly agent: HttpAgent } {
-  return { ...settings, agent: agentOf(settings.apiRoot, true) };
+/** Keeps connections open until `release`. */
+export const openAgent = (apiRoot: string) => agentOf(apiRoot, { keepAlive: true, timeout: IDLE_MS });
+
+/** Closes the unused connections, and each of the others after its call: a text that is being sent arrives. */
+export function release(agent: HttpAgent): void {
+  agent.maxFreeSockets = 0;
+  for (const unused of Object.values(agent.freeSockets)) for (const socket of unused ?? []) socket.destroy();
 }
 
-const agentOf = (apiRoot: string, keepAlive: boolean) =>
-  apiRoot.startsWith("https:") ? new HttpsAgent({ keepAlive }) : new HttpAgent({ keepAlive });
+const agentOf = (apiRoot: string, options: AgentOptions) =>
+  apiRoot.startsWith("https:") ? new HttpsAgent(options) : new HttpAgent(options);
 
 /** Runs calls of the library, and converts its errors. @throws GatewayError; the reason of the signal */
 async function call<T>(bot: Bot, signal: AbortSignal, work: Work<T>, timeoutSeconds = SHORT_SECONDS): Promise<T> {
   signal.throwIfAborted();
   const { Api, GrammyError, HttpError } = await library();
-  const { token, apiRoot, agent = agentOf(apiRoot, false) } = bot;
+  const { token, apiRoot, agent = agentOf(apiRoot, {}) } = bot;
   const { raw } = new Api(token, { apiRoot, timeoutSeconds, baseFetchConfig: { agent } });
   try {
     return await work(raw, signal as never); // the library's own type of signal has the same members
@@ -82,8 +92,14 @@ function inChat<T>(place: Place, work: (chat: string, ...args: Parameters<Work<T
 export const getMe = (bot: Bot, signal: AbortSignal): Promise<UserFromGetMe> =>
   call(bot, signal, (raw, stop) => raw.getMe(stop));
 
-export const getWebhook = (bot: Bot, signal: AbortSignal): Promise<WebhookInfo> =>
-  call(bot, signal, (raw, stop) => raw.getWebhookInfo(stop));
+export const getWebhook = (bot: Bot, signal: AbortSignal, timeoutSeconds?: number): Promise<WebhookInfo> =>
+  call(bot, signal, (raw, stop) => raw.getWebhookInfo(stop), timeoutSeconds);
+
+/** As `getWebhook`; proves the connection in place of a poll, and waits no longer than for a late poll. */
+export const checkWebhook = (settings: ConnectedSettings, signal: AbortSignal) =>
+  getWebhook(settings, signal, lateSeconds(settings));
+
+const lateSeconds = ({ pollSeconds }: Settings) => Math.min(pollSeconds, LATE_SECONDS);
 
 export const deleteWebhook = (bot: Bot, signal: AbortSignal) =>
   call(bot, signal, (raw, stop) => raw.deleteWebhook({}, stop));
@@ -98,21 +114,16 @@ export const setWebhook = (bot: Bot, { url, secret }: { url: string; secret: str
   );
 
 /** @param offset confirms all updates with a lower id; `undefined`: confirms nothing */
-export async function getUpdates(settings: Bot & Settings, offset: number | undefined, signal: AbortSignal) {
+export async function getUpdates(settings: ConnectedSettings, offset: number | undefined, signal: AbortSignal) {
   const { pollSeconds: timeout } = settings;
   const args = { timeout, allowed_updates: UPDATES, ...(offset === undefined ? {} : { offset }) };
-  return call<Update[]>(
-    settings,
-    signal,
-    (raw, stop) => raw.getUpdates(args, stop),
-    timeout + Math.min(timeout, LATE_SECONDS),
-  );
+  return call<Update[]>(settings, signal, (raw, stop) => raw.getUpdates(args, stop), timeout + lateSeconds(settings));
 }
 
 export const answerPress = (bot: Bot, id: string, signal: AbortSignal) =>
   call(bot, signal, (raw, stop) => raw.answerCallbackQuery({ callback_query_id: id }, stop));
 
-export async function send(message: OutboundMessage<Settings>, memory: Memory): Promise<SendReceipt> {
+export async function send(message: OutboundMessage<ConnectedSettings>, memory: Memory): Promise<SendReceipt> {
   const { InputFile } = await library();
   const sent = await inChat(message, (chat, raw, stop) => sendTo(chat, message, InputFile, raw, stop));
   const messageId = String(sent.message_id);
@@ -149,9 +160,7 @@ async function sendTo(
         options: options.map((option) => ({ text: option })),
         allows_multiple_answers: maxSelections > 1,
         is_anonymous: isAnonymous,
-        ...(seconds === undefined
-          ? {}
-          : { open_period: Math.min(Math.max(seconds, POLL_SECONDS.min), POLL_SECONDS.max) }),
+        ...(seconds === undefined ? {} : { open_period: Math.max(seconds, MIN_OPEN_SECONDS) }),
       },
       stop,
     );
@@ -182,7 +191,7 @@ async function sendTo(
   }
 }
 
-export async function edit(change: MessageEdit<Settings>): Promise<void> {
+export async function edit(change: MessageEdit<ConnectedSettings>): Promise<void> {
   const { text, messageId, buttons } = change;
   await inChat(change, async (chat, raw, stop) => {
     const args = { chat_id: chat, message_id: messageNumber(messageId), ...keyboardOf(buttons) };
@@ -198,7 +207,7 @@ export async function edit(change: MessageEdit<Settings>): Promise<void> {
   });
 }
 
-export async function react(reaction: MessageReaction<Settings>): Promise<void> {
+export async function react(reaction: MessageReaction<ConnectedSettings>): Promise<void> {
   const { messageId, emoji, remove = false } = reaction;
   const one = { type: "emoji", emoji: reactionOf(emoji) as ReactionTypeEmoji["emoji"] } as const; // Telegram refuses others
   const args = { message_id: messageNumber(messageId), reaction: remove ? [] : [one] };
@@ -211,7 +220,7 @@ export async function typing(place: Place): Promise<void> {
 }
 
 /** The address contains the token: Telegram has no other way to download a file. */
-export async function media({ settings, ref, signal }: MediaRequest<Settings>): Promise<MediaSource> {
+export async function media({ settings, ref, signal }: MediaRequest<ConnectedSettings>): Promise<MediaSource> {
   const { file_path: path } = await call(settings, signal, (raw, stop) => raw.getFile({ file_id: ref }, stop));
   if (path === undefined) return invalidRequest("Telegram has no address for this file; ask for the file again");
   return { url: `${settings.apiRoot}/file/bot${settings.token}/${path}` };

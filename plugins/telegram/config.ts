@@ -1,11 +1,13 @@
 /** The configuration section `channels.telegram`, converted to account settings. */
-import { accountsOf, type AccountConfig, channelConfig, DEFAULT_ACCOUNT } from "@svc/kit/channels";
+import { accountsOf, type AccountConfig, channelConfig } from "@svc/kit/channels";
 import { misconfigured, type Static, Type } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 
-export const API_ROOT = "https://api.telegram.org";
+const API_ROOT = "https://api.telegram.org";
 /** Default of `pollSeconds`. */
 const POLL_SECONDS = 2;
+/** Path of the route to which Telegram delivers, before the id of the account. */
+export const WEBHOOK_PATH = "/plugins/telegram/webhook/";
 
 const FIELDS = {
   botToken: Type.Optional(
@@ -20,10 +22,9 @@ const FIELDS = {
   ),
   webhookUrl: Type.Optional(
     Type.String({
-      pattern: "^https?://",
+      pattern: "^https?://[^?#]+$",
       advanced: true,
-      description:
-        "public address of this gateway's path /plugins/telegram/webhook/<account>; Telegram then delivers there, instead of being polled",
+      description: `public address of this gateway; Telegram then delivers to its path ${WEBHOOK_PATH}<account>, instead of being polled`,
     }),
   ),
   webhookSecret: Type.Optional(
@@ -54,7 +55,7 @@ export interface Settings {
   /** Without a slash at the end. */
   readonly apiRoot: string;
   readonly pollSeconds: number;
-  /** Absent: long polling. */
+  /** `url` leads to the account. Absent: long polling. */
   readonly webhook?: { readonly url: string; readonly secret: string };
 }
 
@@ -63,20 +64,20 @@ export function telegramAccounts(section: TelegramConfig): ChannelAccount<Settin
   return accountsOf<typeof FIELDS, Settings>(section, read);
 }
 
-function read(config: AccountConfig<typeof FIELDS>, id: string) {
-  const { botToken: token = "", apiRoot = API_ROOT, webhookUrl: url, webhookSecret: secret, pollSeconds } = config;
-  const path = id === DEFAULT_ACCOUNT ? "" : `/accounts/${id}`;
-  if (url !== undefined && !URL.canParse(url)) misconfigured(`${path}/webhookUrl`, `"${url}" is not a URL`);
-  if (!URL.canParse(apiRoot)) misconfigured(`${path}/apiRoot`, `"${apiRoot}" is not a URL`);
-  const webhook =
-    url === undefined
-      ? undefined
-      : { url, secret: secret ?? misconfigured(`${path}/webhookSecret`, "webhookUrl needs a webhookSecret") };
-  const settings: Settings = {
-    token: token.trim(),
-    apiRoot: apiRoot.replace(/\/+$/, ""),
-    pollSeconds: pollSeconds ?? POLL_SECONDS,
-    ...(webhook ? { webhook } : {}),
-  };
-  return { isConfigured: settings.token !== "", settings };
+/** Address of the Bot API server that the keys name, or of the default one. */
+export const apiRootOf = ({ apiRoot = API_ROOT }: Pick<TelegramConfig, "apiRoot">) => trimmed(apiRoot);
+
+const trimmed = (address: string) => address.replace(/\/+$/, "");
+
+function read(config: AccountConfig<typeof FIELDS>, id: string, path: string) {
+  const { botToken = "", webhookUrl, webhookSecret, pollSeconds = POLL_SECONDS } = config;
+  const apiRoot = apiRootOf(config);
+  for (const [key, address] of Object.entries({ webhookUrl, apiRoot }))
+    if (address !== undefined && !URL.canParse(address)) misconfigured(`${path}/${key}`, `"${address}" is not a URL`);
+  const token = botToken.trim();
+  const settings: Settings = { token, apiRoot, pollSeconds };
+  if (webhookUrl === undefined) return { isConfigured: token !== "", settings };
+  const secret = webhookSecret ?? misconfigured(`${path}/webhookSecret`, "webhookUrl needs a webhookSecret");
+  const webhook = { url: `${trimmed(webhookUrl)}${WEBHOOK_PATH}${id}`, secret };
+  return { isConfigured: token !== "", settings: { ...settings, webhook } };
 }

@@ -1,4 +1,5 @@
 /** Files and words of a message. Pure. */
+import { mediaKindOf } from "@svc/kit/channels";
 import type { InboundMedia, MediaKind } from "@svc/sdk/channels";
 import type { Message } from "grammy/types";
 import { given } from "./given.ts";
@@ -20,7 +21,7 @@ export function mediaOf(message: Message): readonly InboundMedia[] {
   if (video) return [fileOf(video, "video", "video/mp4")];
   if (note) return [fileOf(note, "video", "video/mp4")];
   if (animation) return [fileOf(animation, "video", "video/mp4")]; // Telegram repeats it as `document`
-  if (document) return [fileOf(document, kindOf(document.mime_type))];
+  if (document) return [fileOf(document, mediaKindOf(document.mime_type ?? ""))];
   if (sticker && !sticker.is_animated && !sticker.is_video) return [fileOf(sticker, "image", "image/webp")];
   return [];
 }
@@ -33,11 +34,6 @@ function fileOf(file: TelegramFile, kind: MediaKind, mimeType?: string): Inbound
     ...given("mimeType", file.mime_type ?? mimeType),
     ...given("size", file.file_size),
   };
-}
-
-function kindOf(mimeType = ""): MediaKind {
-  const [kind] = mimeType.split("/");
-  return kind === "image" || kind === "audio" || kind === "video" ? kind : "file";
 }
 
 /** What a message says without text: a contact, the emoji of a moving sticker or of a dice. */

@@ -1,11 +1,8 @@
 /** Errors of the Bot API, as errors of the gateway. Pure. No error carries a URL, because URLs contain the token. */
 import { GatewayError } from "@svc/sdk";
 
-/** `details.code` of errors that `run` treats specially. */
-export const TOKEN_REFUSED = "TELEGRAM_TOKEN_REFUSED";
-
 /** The properties of the library's `GrammyError`. */
-export interface Refusal {
+interface Refusal {
   readonly error_code: number;
   readonly description: string;
   readonly parameters: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
@@ -32,9 +29,8 @@ export function refusalError({ error_code: code, description, parameters }: Refu
   const said = `Telegram refuses ${method}: ${description}`;
   if (code === 401 || (code === 404 && description === "Not Found"))
     return new GatewayError(
-      "UNAVAILABLE",
+      "NOT_LINKED",
       `Telegram refuses the token of the bot (${description}); copy it again from @BotFather (/mybots, API Token) into botToken`,
-      { details: { code: TOKEN_REFUSED } },
     );
   if (code === 429) {
     const { retry_after: seconds = 1 } = parameters;
@@ -53,11 +49,6 @@ export function unreachable(cause: unknown): GatewayError {
   const { code, type } = Object(cause) as { readonly code?: unknown; readonly type?: unknown }; // any thrown value
   const why = [code, type, "timeout"].find((one): one is string => typeof one === "string" && /^[\w-]+$/.test(one));
   return new GatewayError("UNAVAILABLE", `Telegram does not answer (${why})`);
-}
-
-/** Whether the network has refused the token. */
-export function isTokenRefused(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && Object(error.details).code === TOKEN_REFUSED;
 }
 
 /** The description of a `GrammyError`; empty for anything else. */

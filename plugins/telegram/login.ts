@@ -1,8 +1,7 @@
 /** Login: asks for the token of the bot, and checks it with Telegram. */
-import { invalidRequest } from "@svc/sdk";
+import { invalidRequest, isGatewayError } from "@svc/sdk";
 import type { ChannelLoginSteps } from "@svc/sdk/channels";
 import { getMe } from "./api.ts";
-import { isTokenRefused } from "./failures.ts";
 
 /** @param apiRootOf address of the Bot API server of an account */
 export function loginSteps(apiRootOf: (accountId: string) => string): ChannelLoginSteps {
@@ -24,7 +23,7 @@ export function loginSteps(apiRootOf: (accountId: string) => string): ChannelLog
       if (!/^\d+:[\w-]+$/.test(token))
         invalidRequest("this is not a token: it is a number, a colon and letters; copy it from @BotFather (/mybots)");
       const bot = await getMe({ token, apiRoot: apiRootOf(accountId) }, signal).catch((error: unknown) => {
-        if (isTokenRefused(error))
+        if (isGatewayError(error) && error.code === "NOT_LINKED")
           invalidRequest("Telegram does not know this token; copy it again from @BotFather (/mybots, API Token)");
         throw error;
       });

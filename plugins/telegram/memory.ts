@@ -1,12 +1,13 @@
 /** What the plugin remembers of sent messages, because Telegram does not repeat it in later events. */
+import { bounded } from "@svc/kit/channels";
 import type { InboundChat } from "@svc/sdk/channels";
 
-/** Number of polls, and of messages, that are remembered; the oldest is forgotten first. */
+/** Number of polls, and of messages, that are remembered. */
 const POLLS = 500;
 const MESSAGES = 5_000;
 
 /** A sent poll. */
-export interface SentPoll {
+interface SentPoll {
   readonly chat: InboundChat;
   readonly options: readonly string[];
 }
@@ -20,20 +21,12 @@ export interface Memory {
 }
 
 export function createMemory(): Memory {
-  const messages = new Map<string, true>();
-  const polls = new Map<string, SentPoll>();
+  const messages = bounded<true>(MESSAGES);
+  const polls = bounded<SentPoll>(POLLS);
   return {
-    sent: (chatId, messageId) => remember(messages, `${chatId}:${messageId}`, true, MESSAGES),
-    sentPoll: (pollId, poll) => remember(polls, pollId, poll, POLLS),
-    isOwn: (chatId, messageId) => messages.has(`${chatId}:${messageId}`),
+    sent: (chatId, messageId) => messages.set(`${chatId}:${messageId}`, true),
+    sentPoll: (pollId, poll) => polls.set(pollId, poll),
+    isOwn: (chatId, messageId) => messages.get(`${chatId}:${messageId}`) === true,
     pollOf: (pollId) => polls.get(pollId),
   };
-}
-
-function remember<V>(map: Map<string, V>, key: string, value: V, limit: number): void {
-  map.set(key, value);
-  for (const oldest of map.keys()) {
-    if (map.size <= limit) return;
-    map.delete(oldest);
-  }
 }

@@ -5,9 +5,8 @@ import type { InlineKeyboardMarkup } from "grammy/types";
 /** Maximum bytes of a picture that Telegram shows as such; larger ones are sent as a file. */
 const MAX_PHOTO_BYTES = 10_000_000;
 const PHOTO_TYPES = ["image/jpeg", "image/png", "image/webp"];
-/** Maximum number of commands in the menu, and of characters of a name and a description. */
+/** Maximum number of commands in the menu, and of characters of a description. */
 const MAX_COMMANDS = 100;
-const MAX_COMMAND_CHARS = 32;
 const MAX_DESCRIPTION_CHARS = 256;
 /** Thread id of the topic "General", which Telegram does not accept for messages. */
 const GENERAL_TOPIC = "1";
@@ -57,14 +56,8 @@ export function fileNameOf(name: string): string {
 export const reactionOf = (emoji: string) => emoji.replaceAll("\uFE0F", "");
 
 export function menuOf(commands: readonly MenuCommand[]): { command: string; description: string }[] {
-  const menu = new Map<string, string>();
-  for (const { name, description } of commands) {
-    const command = name
-      .toLowerCase()
-      .replace(/[^a-z0-9_]/g, "_")
-      .slice(0, MAX_COMMAND_CHARS);
-    if (command !== "" && !menu.has(command))
-      menu.set(command, description.trim().slice(0, MAX_DESCRIPTION_CHARS) || command);
-  }
-  return [...menu].slice(0, MAX_COMMANDS).map(([command, description]) => ({ command, description }));
+  return commands.slice(0, MAX_COMMANDS).map(({ name, description }) => ({
+    command: name,
+    description: description.trim().slice(0, MAX_DESCRIPTION_CHARS) || name,
+  }));
 }

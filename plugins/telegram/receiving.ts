@@ -1,63 +1,81 @@
 /** One run of an account: long polling, or deliveries of a webhook. */
-import { type Clock, isGatewayError, type Logger, messageOf, pause, unavailable } from "@svc/sdk";
-import type { ChannelRun, InboundMessage } from "@svc/sdk/channels";
+import type { Agent } from "node:http";
+import { submitted } from "@svc/kit/channels";
+import { AnySignal } from "@svc/kit/time";
+import { type Clock, isGatewayError, type Logger, messageOf, pause, Turns, unavailable } from "@svc/sdk";
+import type { ChannelRun, InboundMessage, Receipt } from "@svc/sdk/channels";
 import type { Update } from "grammy/types";
 import { albumOf, joined } from "./albums.ts";
-import { answerPress, connected, deleteWebhook, getMe, getUpdates, getWebhook, setMenu, setWebhook } from "./api.ts";
+import {
+  answerPress,
+  checkWebhook,
+  type ConnectedSettings,
+  deleteWebhook,
+  getMe,
+  getUpdates,
+  openAgent,
+  release,
+  setMenu,
+  setWebhook,
+} from "./api.ts";
 import type { Settings } from "./config.ts";
-import { isTokenRefused } from "./failures.ts";
 import type { Memory } from "./memory.ts";
 import type { Bot } from "./mentions.ts";
 import { toInbound } from "./translate.ts";
 
-/** Milliseconds until a message that the gateway did not accept is submitted again. */
-const RETRY_MS = 1_000;
 /** Milliseconds to wait for the rest of an album. */
 const ALBUM_MS = 500;
 
-/** Accepts an update of a webhook. @returns whether the gateway has it; otherwise Telegram must repeat it */
-export type Delivery = (update: Update) => Promise<boolean>;
+/** An account that runs. */
+export interface Running {
+  /** Connections that stay open. */
+  readonly agent: Agent;
+  /** Accepts an update of a webhook. Absent: the account polls. @throws GatewayError `UNAVAILABLE`: Telegram must repeat it */
+  deliver?: (update: Update) => Promise<void>;
+}
 
-export interface ReceivingContext {
-  readonly clock: Pick<Clock, "now" | "setTimeout">;
+interface ReceivingContext {
+  readonly clock: Pick<Clock, "setTimeout">;
   readonly log: Logger;
   readonly memory: Memory;
-  /** Deliveries by account, while their runs accept webhooks. */
-  readonly deliveries: Map<string, Delivery>;
+  /** By account id. */
+  readonly running: Map<string, Running>;
 }
 
 interface Receiving extends ReceivingContext {
-  readonly run: ChannelRun<ReturnType<typeof connected>>;
+  readonly run: ChannelRun<ConnectedSettings>;
   readonly bot: Bot;
 }
 
-/** Resolves when the signal has aborted, or when the account needs a login. @throws GatewayError when the network fails */
+/** Resolves when the signal has aborted. @throws GatewayError the network fails; `NOT_LINKED`: it refuses the token */
 export async function live(given: ChannelRun<Settings>, context: ReceivingContext): Promise<void> {
-  const { signal } = given;
+  const { accountId, signal } = given;
+  const { running } = context;
   if (signal.aborted) return;
-  const settings = connected(given.settings);
+  const self: Running = { agent: openAgent(given.settings.apiRoot) };
+  const settings = { ...given.settings, agent: self.agent };
   const run = { ...given, settings };
+  running.set(accountId, self);
   run.report({ state: "connecting" });
   try {
     const bot = await getMe(settings, signal);
     const receiving = { ...context, run, bot };
     if (!settings.webhook) await deleteWebhook(settings, signal); // Telegram refuses to be polled beside a webhook
     await setMenu(settings, run.commands, signal).catch((error: unknown) =>
-      context.log.warn({ account: run.accountId, reason: messageOf(error) }, "Telegram does not show the commands"),
+      context.log.warn({ account: accountId, reason: messageOf(error) }, "Telegram does not show the commands"),
     );
-    if (settings.webhook) await listen(receiving, settings.webhook);
+    if (settings.webhook) await listen(receiving, settings.webhook, self);
     else await poll(receiving);
   } catch (error) {
-    if (signal.aborted) return;
-    if (!isTokenRefused(error)) throw error;
-    run.report({ state: "needs-login", detail: error.message });
+    if (!signal.aborted) throw error;
   } finally {
-    settings.agent.destroy();
+    if (running.get(accountId) === self) running.delete(accountId);
+    release(self.agent);
   }
 }
 
 async function poll(receiving: Receiving): Promise<void> {
-  const { run, bot, clock } = receiving;
+  const { run, bot, clock, log } = receiving;
   const { settings, signal, report } = run;
   const wait = (ms: number) => pause(ms, clock, signal);
   const reportConnected = () => report({ state: "connected", detail: `as @${bot.username}` });
@@ -80,11 +98,13 @@ async function poll(receiving: Receiving): Promise<void> {
     }
     const items = joined(updates);
     const open = items.findIndex(([first]) => albumOf(first) !== undefined && !complete.has(albumOf(first)));
-    const refused = await accept(open === -1 ? items : items.slice(0, open), receiving);
-    if (refused) {
-      offset = refused.update_id;
-      await wait(RETRY_MS);
-    } else if (open !== -1) {
+    const ready = open === -1 ? items : items.slice(0, open);
+    await proved(receiving, async (over) => {
+      const submit = (message: InboundMessage) =>
+        submitted({ receive: run.receive, signal: over }, message, { clock, log });
+      for (const item of ready) await accept(item, receiving, submit);
+    });
+    if (open !== -1) {
       // The album stays unconfirmed, so the next poll returns it together with the rest of it.
       complete = new Set(updates.map(albumOf));
       offset = items[open]?.[0]?.update_id;
@@ -98,25 +118,38 @@ async function poll(receiving: Receiving): Promise<void> {
   }
 }
 
-/** Submits updates one after the other. @returns the first update of the item that the gateway did not accept */
-async function accept(items: readonly (readonly Update[])[], receiving: Receiving): Promise<Update | undefined> {
-  const { run, log } = receiving;
-  for (const item of items) {
-    for (const message of translated(item, receiving)) {
-      try {
-        const receipt = await run.receive(message);
-        if (receipt.accepted) continue;
-        if (receipt.reason === "busy") return item[0];
-        log.debug({ reason: receipt.reason }, "a Telegram message was not accepted");
-      } catch (error) {
-        if (!run.signal.aborted)
-          log.warn({ account: run.accountId, err: error }, "the gateway did not take a Telegram message; trying again");
-        return item[0];
-      }
+/**
+ * Does work during which nothing is polled. The gateway may be busy for long, so Telegram has to prove meanwhile that the
+ * connection works. @throws GatewayError the network fails; errors of the work
+ */
+async function proved({ run, clock }: Receiving, work: (over: AbortSignal) => Promise<void>): Promise<void> {
+  const over = new AnySignal(run.signal);
+  const { signal } = over;
+  const proofs = async (): Promise<never> => {
+    for (;;) {
+      await pause(run.settings.pollSeconds * 1_000, clock, signal);
+      await checkWebhook(run.settings, signal);
+      run.alive();
     }
-    await answered(item[0], receiving);
+  };
+  try {
+    await Promise.race([work(signal), proofs()]);
+  } finally {
+    over.abort();
   }
-  return undefined;
+}
+
+/** Submits the messages of an update or an album. */
+async function accept(
+  item: readonly Update[],
+  receiving: Receiving,
+  submit: (message: InboundMessage) => Promise<Receipt>,
+): Promise<void> {
+  for (const message of translated(item, receiving)) {
+    const receipt = await submit(message);
+    if (!receipt.accepted) receiving.log.debug({ reason: receipt.reason }, "a Telegram message was not accepted");
+  }
+  void answered(item[0], receiving);
 }
 
 function translated(item: readonly Update[], { run, bot, memory, log }: Receiving): readonly InboundMessage[] {
@@ -144,34 +177,36 @@ function isUpdate(value: Update, { run, log }: Receiving): boolean {
   return false;
 }
 
-async function listen(receiving: Receiving, webhook: NonNullable<Settings["webhook"]>): Promise<void> {
-  const { run, bot, clock, deliveries } = receiving;
-  const { settings, signal, accountId } = run;
-  let earlier: Promise<unknown> = Promise.resolve();
-  const deliver = async (update: Update) => {
-    run.alive();
-    return !isUpdate(update, receiving) || (await accept([[update]], receiving)) === undefined;
-  };
-  deliveries.set(accountId, (update) => {
-    const delivery = earlier.then(() => deliver(update));
-    earlier = delivery.catch(() => undefined);
-    return delivery;
-  });
-  try {
-    await setWebhook(settings, webhook, signal);
-    run.report({ state: "connected", detail: `as @${bot.username}, by webhook` });
-    let problem: string | undefined;
-    for (let failedAt = clock.now() / 1_000; ;) {
-      await pause(settings.pollSeconds * 1_000, clock, signal);
-      const { url = "", last_error_date: at = 0, last_error_message: said } = await getWebhook(settings, signal);
-      if (url !== webhook.url) unavailable("another program has changed the webhook of this bot; stop that program");
+async function listen(receiving: Receiving, webhook: NonNullable<Settings["webhook"]>, self: Running): Promise<void> {
+  const { run, bot, clock } = receiving;
+  const { settings, signal } = run;
+  const turns = new Turns();
+  /** Failures from before this run, and from before a delivery, no longer count. */
+  let isForgiven = true;
+  self.deliver = (update) =>
+    turns.take("", async () => {
       run.alive();
-      if (at > failedAt && said !== problem) {
-        run.report({ state: "connected", detail: `Telegram cannot deliver to ${webhook.url}: ${said ?? "no reason"}` });
-        [failedAt, problem] = [at, said];
-      }
-    }
-  } finally {
-    deliveries.delete(accountId);
+      isForgiven = true;
+      if (isUpdate(update, receiving)) await accept([update], receiving, (message) => run.receive(message));
+    });
+  await setWebhook(settings, webhook, signal);
+  let forgivenAt = 0;
+  for (let hasFailed: boolean | undefined; ;) {
+    const info = await checkWebhook(settings, signal);
+    const {
+      url,
+      pending_update_count: pending,
+      last_error_date: at = 0,
+      last_error_message: said = "no reason",
+    } = info;
+    if (url !== webhook.url) unavailable("another program has changed the webhook of this bot; stop that program");
+    if (isForgiven) [forgivenAt, isForgiven] = [at, false];
+    const fails = at > forgivenAt && pending > 0;
+    if (!fails) run.alive();
+    if (fails && hasFailed !== true)
+      run.report({ state: "disconnected", detail: `Telegram cannot deliver to ${webhook.url}: ${said}` });
+    if (!fails && hasFailed !== false) run.report({ state: "connected", detail: `as @${bot.username}, by webhook` });
+    hasFailed = fails;
+    await pause(settings.pollSeconds * 1_000, clock, signal);
   }
 }

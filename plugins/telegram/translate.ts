@@ -1,6 +1,15 @@
 /** Translation of updates to messages for the gateway. Pure. */
-import type { InboundChat, InboundMessage, InboundReply, InboundSender } from "@svc/sdk/channels";
-import type { CallbackQuery, Chat, Message, MessageReactionUpdated, PollAnswer, Update, User } from "grammy/types";
+import type { InboundChat, InboundForward, InboundMessage, InboundReply, InboundSender } from "@svc/sdk/channels";
+import type {
+  CallbackQuery,
+  Chat,
+  Message,
+  MessageOrigin,
+  MessageReactionUpdated,
+  PollAnswer,
+  Update,
+  User,
+} from "grammy/types";
 import { mediaOf, wordsOf } from "./content.ts";
 import { given } from "./given.ts";
 import { addressed, type Bot } from "./mentions.ts";
@@ -39,33 +48,32 @@ function albumOf(album: readonly Update[], bot: Bot): readonly Translated[] {
   const parts = album.flatMap(({ message }) => (message ? listed(messageOf(message, bot)) : []));
   const [first] = parts;
   if (!first) return [];
-  const text = parts.find((part) => part.text !== "")?.text ?? "";
+  const { text, forwarded } = parts.find((part) => (part.forwarded?.text ?? part.text) !== "") ?? first;
   const mentioned = parts.some((part) => part.mentioned === true);
-  return [{ ...first, text, mentioned, media: parts.flatMap(({ media = [] }) => media) }];
+  const media = parts.flatMap((part) => part.media ?? []);
+  return [{ ...first, text, ...given("forwarded", forwarded), mentioned, media }];
 }
 
 function messageOf(message: Message, bot: Bot): Translated | undefined {
   const sender = senderOf(message);
   if (!sender || message.chat.type === "channel") return undefined;
-  const { text, isMentioned } = addressed(
-    message.text ?? message.caption ?? "",
-    message.entities ?? message.caption_entities ?? [],
-    bot,
-  );
+  const { forward_origin: origin, text: raw = message.caption ?? "" } = message;
+  const { text, isMentioned } = origin
+    ? { text: raw, isMentioned: false }
+    : addressed(raw, message.entities ?? message.caption_entities ?? [], bot);
   const words = [text, wordsOf(message)].filter((part) => part !== "").join("\n");
   const media = mediaOf(message);
   const location = locationOf(message);
-  const replyTo = replyOf(message, bot);
-  const mentioned = isMentioned || replyTo?.isOwn === true;
   if (words === "" && media.length === 0 && !location && !isMentioned) return undefined; // e.g. somebody joined
   return {
     messageId: String(message.message_id),
     chat: chatOf(message.chat, message.is_topic_message === true ? message.message_thread_id : undefined),
     sender,
-    text: words,
-    mentioned,
+    text: origin ? "" : words,
+    ...(origin ? { forwarded: { text: words, ...given("from", authorOf(origin)) } } : {}),
+    mentioned: isMentioned,
     ...(media.length > 0 ? { media } : {}),
-    ...given("replyTo", replyTo),
+    ...given("replyTo", replyOf(message, bot)),
     ...given("location", location),
     at: message.date * 1_000,
   };
@@ -89,7 +97,6 @@ function pressOf({ from, message, data }: CallbackQuery): Translated | undefined
     chat: chatOf(message.chat, threadId),
     sender: personOf(from),
     text: label ?? data,
-    mentioned: true,
     event: { kind: "button", messageId, value: data },
   };
 }
@@ -123,6 +130,19 @@ function answerOf(answer: PollAnswer, memory: Memory): Translated | undefined {
   const options = indices.map((index) => poll?.options[index] ?? String(index));
   const chat = poll?.chat ?? { type: "direct", id: sender.id, ...given("name", sender.name) };
   return { chat, sender, text: options.join("\n"), event: { kind: "poll-answer", pollId, options } };
+}
+
+function authorOf(origin: MessageOrigin): InboundForward["from"] {
+  switch (origin.type) {
+    case "user":
+      return nameOf(origin.sender_user);
+    case "hidden_user":
+      return origin.sender_user_name;
+    case "chat":
+      return titleOf(origin.sender_chat);
+    default:
+      return titleOf(origin.chat);
+  }
 }
 
 /** @returns `undefined`: a bot. Anonymous administrators and channels write as a chat. */

@@ -24,7 +24,22 @@ describe("the account of telegram", { timeout: 60_000 }, () => {
       many.accounts.map(({ id, settings }) => [id, settings]),
       ["a", "b"].map((id, at) => [id, { token: `${at + 1}:${id}`, apiRoot: "http://h", pollSeconds: 2 }]),
     );
-    await assert.rejects(channelOf(t, { botToken: "1:a", webhookUrl: "https://e.org/" }), /webhookSecret/);
+    assert.ok(many.capabilities.maxTextChars < 4_096, "markup may lengthen a text");
+  });
+
+  it("has a webhook address of its own below the address of the gateway", async (t) => {
+    const webhook = { webhookUrl: "https://e.org/base/", webhookSecret: "s" };
+    const { accounts } = await channelOf(t, {
+      ...webhook,
+      accounts: { a: { botToken: "1:a" }, b: { botToken: "2:b" } },
+    });
+    assert.deepEqual(
+      accounts.map(({ settings }) => Object(settings).webhook),
+      ["a", "b"].map((id) => ({ url: `https://e.org/base/plugins/telegram/webhook/${id}`, secret: "s" })),
+    );
+    await assert.rejects(channelOf(t, { botToken: "1:a", webhookUrl: "https://e.org/" }), /\/webhookSecret/);
+    const named = { accounts: { default: { botToken: "1:a", webhookUrl: "http://e:x:y" } } };
+    await assert.rejects(channelOf(t, named), /\/accounts\/default\/webhookUrl/);
   });
 
   it("is probed, with a hint about privacy mode", async (t) => {
@@ -48,6 +63,8 @@ describe("the account of telegram", { timeout: 60_000 }, () => {
     const done = (await next(` ${TOKEN}\n`)) as LoginStep & { kind: "done" }; // checked below
     assert.deepEqual([done.kind, done.config], ["done", { botToken: TOKEN }]);
     assert.match(done.message, /@Svc_Test_Bot/);
+    const other = await login.next({ ...call, accountId: "new", state: undefined, answers: { botToken: TOKEN } });
+    assert.equal(other.kind, "done", "a new account uses the server of the section");
   });
 });
 
@@ -68,7 +85,7 @@ describe("the webhook of telegram", { timeout: 60_000 }, () => {
       },
     });
     const webhookUrl = "https://bot.example.org/plugins/telegram/webhook/default";
-    const webhook = { webhookUrl, webhookSecret: "right-secret", pollSeconds: 1 };
+    const webhook = { webhookUrl: "https://bot.example.org/", webhookSecret: "right-secret", pollSeconds: 1 };
     const settings = { botToken: TOKEN, apiRoot: server.apiRoot, ...webhook };
     const config = { channels: { telegram: settings } };
     const { gateway } = await testGateway(t, { plugins: [telegram, owner], config });
@@ -119,6 +136,26 @@ describe("the webhook of telegram", { timeout: 60_000 }, () => {
     await run.stop();
     assert.equal(await post(update("too late"), "right-secret"), 503);
     assert.equal(server.webhook(), webhookUrl, "Telegram keeps what arrives meanwhile");
+  });
+
+  it("is disconnected while Telegram cannot deliver", async (t) => {
+    const { server, post, start } = await open(t);
+    server.failed(100, "Connection refused");
+    server.push(says("waits since before this run"));
+    const run = start(t);
+    await run.reported("connected");
+    server.failed(200, "Connection timed out");
+    await run.reported("disconnected");
+    assert.match(run.reports.at(-1)?.detail ?? "", /cannot deliver to https:.*: Connection timed out/);
+    const proofs = run.proofs();
+    await server.call("getWebhookInfo", server.of("getWebhookInfo").length + 2);
+    assert.equal(run.proofs(), proofs);
+    assert.equal(await post(JSON.stringify({ update_id: 5, ...says("arrives") }), "right-secret"), 200);
+    await run.reported("connected");
+    assert.deepEqual(
+      run.reports.map(({ state }) => state),
+      ["connecting", "connected", "disconnected", "connected"],
+    );
   });
 
   it("is given up when another program changes it", async (t) => {

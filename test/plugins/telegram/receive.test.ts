@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { Receipt } from "@svc/sdk/channels";
 import { until } from "../../until.ts";
 import { ann, CHAT, hidesToken, openScene, refusal, rejects, says, sceneOf } from "./scene.ts";
 
@@ -60,21 +59,48 @@ describe("the plugin telegram receives", { timeout: 60_000 }, () => {
     await until(() => server.unconfirmed() === 0, "the confirmation", 3_000);
   });
 
-  for (const [why, refuse] of [
-    ["an error", () => Promise.reject(new GatewayError("UNAVAILABLE", "the disk is full"))],
-    ["busy", (): Receipt => ({ accepted: false, reason: "busy" })],
-  ] as const)
-    it(`a message again that got ${why}, before the next one, and nothing else twice`, async (t) => {
-      const { server, start } = await openScene(t);
-      let refusals = 0;
-      const run = start(t, {
-        onReceive: ({ text }) => (text === "two" && refusals++ === 0 ? refuse() : undefined),
-      });
-      server.push(says("one"), says("two"), says("three"));
-      assert.deepEqual(words(await run.received(3)), ["one", "two", "three"]);
-      assert.equal(refusals, 2);
-      await until(() => server.unconfirmed() === 0, "the confirmation", 3_000);
+  it("a message again that got an error, before the next one, and nothing else twice", async (t) => {
+    const { server, start } = await openScene(t);
+    let refusals = 0;
+    const run = start(t, {
+      onReceive({ text }) {
+        if (text === "two" && refusals++ === 0) throw new GatewayError("UNAVAILABLE", "the disk is full");
+      },
     });
+    server.push(says("one"), says("two"), says("three"));
+    assert.deepEqual(words(await run.received(3)), ["one", "two", "three"]);
+    assert.equal(refusals, 2);
+    await until(() => server.unconfirmed() === 0, "the confirmation", 3_000);
+  });
+
+  it("nothing while the gateway is busy, but knows whether the connection works, and stops at once", async (t) => {
+    const { server, start } = await openScene(t);
+    let submissions = 0;
+    const onReceive = () => {
+      submissions += 1;
+      throw new GatewayError("UNAVAILABLE", "too many messages wait", { retryAfterMs: 60_000 });
+    };
+    const busy = start(t, { onReceive });
+    server.push(says("wait"));
+    await until(() => submissions === 1, "the message", 3_000);
+    const proofs = busy.proofs();
+    await until(() => busy.proofs() > proofs, "a proof", 3_000);
+    const before = performance.now();
+    assert.equal(await busy.stop(), undefined);
+    assert.ok(performance.now() - before < 1_000);
+
+    const { ended } = start(t, { onReceive });
+    await until(() => submissions === 2, "the message", 3_000);
+    server.fallSilent();
+    const fell = performance.now();
+    await rejects(
+      ended.then((error) => Promise.reject(error as Error)),
+      "UNAVAILABLE",
+      /does not answer/,
+    );
+    assert.ok(performance.now() - fell < 5_000);
+    assert.equal(server.unconfirmed(), 1);
+  });
 
   it("a refused message only once", async (t) => {
     const { server, start } = await openScene(t);
@@ -119,10 +145,22 @@ describe("the plugin telegram receives", { timeout: 60_000 }, () => {
       messages.map(({ event }) => event?.kind),
       ["edit", "reaction", "button", "button", undefined],
     );
+    await server.call("answerCallbackQuery", 2);
     assert.deepEqual(
-      server.of("answerCallbackQuery").map(({ body }) => body["callback_query_id"]),
+      server
+        .of("answerCallbackQuery")
+        .map(({ body }) => String(body["callback_query_id"]))
+        .toSorted(),
       ["first", "second"],
     );
+  });
+
+  it("what follows a press whose acknowledgement gets no answer", async (t) => {
+    const { server, start } = await openScene(t);
+    const run = start(t);
+    server.next("answerCallbackQuery", "silent");
+    server.push(press("first"), says("next"));
+    await run.received(2);
   });
 
   it("what follows a malformed update", async (t) => {
@@ -134,15 +172,17 @@ describe("the plugin telegram receives", { timeout: 60_000 }, () => {
 });
 
 describe("a run of telegram", { timeout: 60_000 }, () => {
-  it("ends with the report needs-login when the token is revoked, which nothing shows", async (t) => {
+  it("needs a login when the token is revoked, which nothing shows", async (t) => {
     const { server, start } = await openScene(t);
     const run = start(t);
     await server.call("getUpdates");
     server.revoke();
     server.push(says("wake"));
-    assert.equal(await run.ended, undefined);
-    assert.equal(run.reports.at(-1)?.state, "needs-login");
-    assert.match(run.reports.at(-1)?.detail ?? "", /@BotFather/);
+    await rejects(
+      run.ended.then((error) => Promise.reject(error as Error)),
+      "NOT_LINKED",
+      /@BotFather/,
+    );
     hidesToken(run.reports);
     await until(async () => (await server.connections()) === 0, "the end of the connections", 1_000);
   });

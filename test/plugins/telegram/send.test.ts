@@ -1,6 +1,7 @@
 /** Outgoing messages, through the library, with a Bot API server on this machine. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { until } from "../../until.ts";
 import { ann, CHAT, GROUP, openScene, refusal, rejects } from "./scene.ts";
 import { TOKEN } from "./server.ts";
 
@@ -99,6 +100,33 @@ describe("the plugin telegram sends", { timeout: 60_000 }, () => {
     assert.equal(source?.url, `${server.apiRoot}/file/bot${TOKEN}/photos/f1.jpg`);
     server.next("getFile", refusal("Bad Request: file is too big"));
     await rejects(channel.media?.({ ...call, ref: "f2" }), "INVALID_REQUEST", /20 MB/);
+  });
+
+  it("over connections that stay open while the account runs", async (t) => {
+    const { server, send, start } = await openScene(t);
+    const run = start(t);
+    await run.reported("connected");
+    await server.call("getUpdates");
+    await send({ text: "first" });
+    const made = server.connectionsMade();
+    for (const text of ["second", "third", "fourth"]) await send({ text });
+    assert.equal(server.connectionsMade(), made);
+    await run.stop();
+    await until(async () => (await server.connections()) === 0, "the end of the connections", 1_000);
+    await send({ text: "without a run" });
+    await until(async () => (await server.connections()) === 0, "the end of the connection", 1_000);
+  });
+
+  it("a text to its end although the account stops meanwhile", async (t) => {
+    const { server, send, start } = await openScene(t);
+    const run = start(t);
+    await run.reported("connected");
+    server.next("sendMessage", "slow");
+    const sent = send({ text: "slow" });
+    await server.call("sendMessage");
+    await run.stop();
+    assert.ok((await sent).messageId);
+    await until(async () => (await server.connections()) === 0, "the end of the connections", 1_000);
   });
 
   it("to the new id of a group that became a supergroup", async (t) => {

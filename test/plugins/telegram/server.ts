@@ -18,7 +18,7 @@ interface Failure {
   readonly description: string;
   readonly parameters?: object;
 }
-type Outcome = Failure | "cut" | "silent" | "html";
+type Outcome = Failure | "cut" | "silent" | "slow" | "html";
 
 export async function startBotServer(t: { after(cleanUp: () => void): void }) {
   const calls: ApiCall[] = [];
@@ -27,11 +27,13 @@ export async function startBotServer(t: { after(cleanUp: () => void): void }) {
   const waiting = new Set<() => void>();
   let [lastUpdate, lastMessage, token] = [1_000, 0, TOKEN];
   let webhook = "https://left.over.example/";
+  let [connections, isSilent] = [0, false];
+  let failure = {};
   const wake = () => [...waiting].forEach((go) => go());
 
   const results: Record<string, (body: ApiCall["body"]) => unknown> = {
     getMe: () => ({ ...BOT, can_join_groups: true, can_read_all_group_messages: false }),
-    getWebhookInfo: () => ({ url: webhook, pending_update_count: updates.length, has_custom_certificate: false }),
+    getWebhookInfo: () => ({ url: webhook, pending_update_count: updates.length, ...failure }),
     setWebhook: ({ url }) => ((webhook = String(url)), true),
     deleteWebhook: () => ((webhook = ""), true),
     getFile: ({ file_id: id }) => ({ file_id: id, file_unique_id: id, file_path: `photos/${String(id)}.jpg` }),
@@ -73,16 +75,21 @@ export async function startBotServer(t: { after(cleanUp: () => void): void }) {
     if (given !== token) return void reply({ ok: false, error_code: 401, description: "Unauthorized" }, 401);
     const outcome = outcomes.get(method)?.shift();
     if (outcome === "cut") return void response.destroy();
-    if (outcome === "silent") return;
-    if (outcome === "html") return void response.writeHead(502).end("<html>Bad Gateway</html>");
-    if (outcome) return void reply({ ok: false, ...outcome }, outcome.error_code);
-    if (method === "getUpdates") return void reply(await polled(call.body, gone.signal));
+    if (outcome === "silent" || isSilent) return;
+    if (outcome === "slow") await new Promise((resolve) => setTimeout(resolve, 200));
+    else if (outcome === "html") return void response.writeHead(502).end("<html>Bad Gateway</html>");
+    else if (outcome) return void reply({ ok: false, ...outcome }, outcome.error_code);
+    if (method === "getUpdates") {
+      const result = await polled(call.body, gone.signal);
+      return isSilent ? undefined : void reply(result);
+    }
     const result = results[method];
     const isSend = method !== "sendChatAction" && /^(?:send|editMessage)/.test(method);
     reply({ ok: true, result: result?.(call.body) ?? (isSend ? sent(call.body, method === "sendPoll") : true) });
   }
 
   const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
+  server.on("connection", () => (connections += 1));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => {
@@ -116,8 +123,14 @@ export async function startBotServer(t: { after(cleanUp: () => void): void }) {
     /** Number of updates that are not confirmed. */
     unconfirmed: () => updates.length,
     webhook: () => webhook,
+    /** Deliveries to the webhook have failed, the last one at this time in seconds. */
+    failed: (at: number, why: string) => void (failure = { last_error_date: at, last_error_message: why }),
+    /** Accepts connections and calls, and never answers again. */
+    fallSilent: () => void (isSilent = true),
     revoke: () => void (token = "revoked"),
     cut: () => server.closeAllConnections(),
+    /** Number of connections since the start. */
+    connectionsMade: () => connections,
     /** Number of open connections. */
     connections: () =>
       new Promise<number>((resolve) => {

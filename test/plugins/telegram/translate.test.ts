@@ -69,7 +69,7 @@ describe("a message", () => {
     const to = { message_id: 3, date: 1, chat: group, from: BOT, text: "earlier" };
     const found = one(says("yes", { chat: group, reply_to_message: to }));
     assert.deepEqual(found.replyTo, { messageId: "3", text: "earlier", senderName: "Svc", isOwn: true });
-    assert.equal(found.mentioned, true);
+    assert.equal(found.mentioned, false, "the gateway counts the answer as a mention");
     const quoted = one(says("yes", { chat: group, reply_to_message: { ...to, from: ann }, quote: { text: "ear" } }));
     assert.deepEqual(quoted.replyTo, { messageId: "3", text: "ear", senderName: "Ann Lee", isOwn: false });
     assert.equal(quoted.mentioned, false);
@@ -126,6 +126,31 @@ describe("a message", () => {
     assert.deepEqual(one(says("", { location, venue })).location, { ...location, name: "Inn", address: "Road 1" });
   });
 
+  it("that is forwarded has no words of its sender, and is neither a mention nor a command", () => {
+    const from = (forward_origin: object, message = says("/new", { forward_origin })) => {
+      const { text, mentioned, forwarded } = one(message);
+      assert.deepEqual([text, mentioned], ["", false]);
+      return forwarded;
+    };
+    const text = "/new";
+    assert.deepEqual(from({ type: "user", sender_user: { ...ann, first_name: "Bo" } }), { text, from: "Bo Lee" });
+    assert.deepEqual(from({ type: "hidden_user", sender_user_name: "Cy" }), { text, from: "Cy" });
+    assert.deepEqual(from({ type: "chat", sender_chat: group }), { text, from: "Team" });
+    const news = { type: "channel", chat: { id: -5, type: "channel", title: "News" } };
+    assert.deepEqual(from(news), { text, from: "News" });
+    const named = Object(marked("@Svc_Test_Bot pay", "@Svc_Test_Bot")).message;
+    const mention = from(news, { message: { ...named, forward_origin: news } });
+    assert.equal(mention?.text, "@Svc_Test_Bot pay");
+    const photo = { text: undefined, caption: "look", photo: [{ ...file, width: 1, height: 1 }], forward_origin: news };
+    assert.deepEqual(from(news, says("", photo)), { text: "look", from: "News" });
+    assert.equal(one(says("", photo)).media?.length, 1);
+    const album = toInbound([update(says("", { ...photo, caption: undefined })), update(says("", photo))], BOT, memory);
+    assert.deepEqual(
+      album.map((message) => [message.text, message.forwarded?.text, message.media?.length]),
+      [["", "look", 2]],
+    );
+  });
+
   it("keeps hostile names and markup as they are", () => {
     const from = { ...ann, first_name: "<b>\u202Eroot</b>", last_name: undefined };
     const found = one(says("<script>&amp; [x](tg://user?id=1)\u0000", { from }));
@@ -148,7 +173,7 @@ describe("an event", () => {
     const press = { id: "q", from: ann, message, data: "y:1", chat_instance: "i" };
     const found = one({ callback_query: press });
     assert.deepEqual(found.event, { kind: "button", messageId: "4", value: "y:1" });
-    assert.deepEqual([found.text, found.mentioned, found.chat.id], ["Yes", true, "-100500"]);
+    assert.deepEqual([found.text, found.chat.id], ["Yes", "-100500"]);
     assert.equal(one({ callback_query: { ...press, message: { ...message, date: 0 } } }).text, "y:1");
     assert.deepEqual(inbound({ callback_query: { ...press, message: undefined } }), []);
   });
@@ -226,14 +251,11 @@ it("outgoing values are what Telegram permits", () => {
     [{}, { message_thread_id: 1 }, { message_thread_id: 7 }],
   );
   assert.deepEqual([chatTypeOf("77"), chatTypeOf("-1"), chatTypeOf("@name")], ["direct", "group", "group"]);
-  const long = "Long-Name".padEnd(40, "x");
   const menu = menuOf([
-    { name: long, description: " " },
-    { name: long, description: "again" },
+    { name: "new", description: " " },
     ...Array.from({ length: 120 }, (_, at) => ({ name: `c${at}`, description: "d".repeat(300) })),
   ]);
-  const name = "long_name".padEnd(32, "x");
-  assert.deepEqual(menu[0], { command: name, description: name });
+  assert.deepEqual(menu[0], { command: "new", description: "new" });
   assert.deepEqual([menu.length, menu[1]?.description.length], [100, 256]);
 });
 
@@ -245,8 +267,8 @@ it("errors say whether a retry may succeed, and what to do", () => {
     [refused(400, "Bad Request: chat not found"), "INVALID_REQUEST", /chat not found; check the id/],
     [refused(400, "Bad Request: file is too big"), "INVALID_REQUEST", /20 MB/],
     [refused(400, "Bad Request: message can't be edited"), "NOT_FOUND", /can't be edited/],
-    [refused(401, "Unauthorized"), "UNAVAILABLE", /@BotFather/],
-    [refused(404, "Not Found"), "UNAVAILABLE", /token/],
+    [refused(401, "Unauthorized"), "NOT_LINKED", /@BotFather/],
+    [refused(404, "Not Found"), "NOT_LINKED", /token/],
     [refused(409, "Conflict: terminated by other getUpdates request"), "UNAVAILABLE", /stop the other program/],
     [refused(500, "Internal Server Error"), "UNAVAILABLE", /Internal/],
     [unreachable(Object.assign(new Error("/bot1:secret/"), { code: "ECONNRESET" })), "UNAVAILABLE", /ECONNRESET/],
