@@ -1,22 +1,38 @@
-/** The way of a user with each network: login, pairing, a message in and a reply out, commands, and the status of a dead connection. */
+/** The way of a user with each network: login, pairing, messages, commands, buttons, files, and the status of a dead connection. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { execApproval } from "@svc/sdk/approvals";
 import { channelLogin, channelPairing, channels } from "@svc/sdk/channels";
 import { NETWORKS, type TestNetwork } from "./networks.ts";
 import { startScene, until } from "./scene.ts";
 
-/** A gateway with a configuration file that names the server of the network, but no login. */
-async function gatewayFor(t: TestContext, { id, settings }: TestNetwork) {
+/** A gateway with a configuration file that names the server of the network, but no login. @param more further settings */
+async function gatewayFor(t: TestContext, { id, settings, person }: TestNetwork, more: object = {}) {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-network-"));
   t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
-  const config = { agents: { defaults: { skipBootstrap: true } }, channels: { [id]: settings } };
+  const exec = { enabled: true, approvers: [`${id}:${person}`] };
+  const config = {
+    agents: { defaults: { skipBootstrap: true } },
+    approvals: { exec },
+    channels: { [id]: { ...settings, ...more } },
+  };
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
-  const scene = await startScene(t, ["commands", "config", id], { stateDir, gateway: { config: undefined } });
+  const scene = await startScene(t, ["commands", "config", "approvals", id], {
+    stateDir,
+    gateway: { config: undefined },
+  });
   const account = async () => (await scene.client.call(channels.status, {})).channelAccounts[id]?.[0];
   return { ...scene, account };
+}
+
+/** A gateway whose account is connected, and in which the person may write. */
+async function connectedTo(t: TestContext, network: TestNetwork) {
+  const scene = await gatewayFor(t, network, { ...network.login, allowFrom: [network.person] });
+  await until(async () => (await scene.account())?.connected === true, "the connection");
+  return scene;
 }
 
 for (const [name, start] of Object.entries(NETWORKS)) {
@@ -55,6 +71,31 @@ for (const [name, start] of Object.entries(NETWORKS)) {
       await until(() => network.heard().some((text) => /unknown command \/nosuch/i.test(text)), "the refusal");
       const { lastInboundAt, lastOutboundAt, lastProofAt } = (await account()) ?? {};
       assert.ok(lastInboundAt && lastOutboundAt && lastProofAt);
+    });
+
+    it("takes an approval by a button", async (t) => {
+      const network = await start(t);
+      const { client, gateway } = await connectedTo(t, network);
+      network.says("echo ready");
+      await until(() => network.heard().includes("ready"), "the session");
+      const decided = client.call(execApproval.request, {
+        command: "rm -rf build",
+        sessionKey: "agent:main:main",
+        agentId: "main",
+        timeoutMs: 30_000,
+      });
+      await until(() => network.heard().some((text) => text.includes("Approval needed")), "the question");
+      await network.presses("Allow once", `http://127.0.0.1:${gateway.port}`);
+      assert.equal((await decided).decision, "allow-once");
+      await until(() => network.heard().some((text) => text.startsWith("Allowed once by")), "the outcome");
+    });
+
+    it("tells the agent that a file is too large", async (t) => {
+      const network = await start(t);
+      await connectedTo(t, network);
+      network.sends("echo see", 25_000_000);
+      const answer = await until(() => network.heard().find((text) => text.includes("are accepted")), "the answer");
+      assert.match(answer, /big\.bin: not available: it has 25 MB, at most 20 MB are accepted/);
     });
 
     it("tells within 5 seconds that its connection is dead", async (t) => {
