@@ -6,9 +6,10 @@ import { ADDRESS, type Settings, trimmed } from "./config.ts";
 
 type Clocked = { readonly clock: Pick<Clock, "setTimeout"> };
 
-export function createLogin({ clock }: Clocked): ChannelLoginSteps {
+/** @param addressOf the configured address of the server for an account, also for a new one; empty: none */
+export function createLogin({ clock }: Clocked, addressOf: (accountId: string) => string): ChannelLoginSteps {
   return {
-    start: () => ({
+    start: ({ accountId }) => ({
       kind: "form",
       message:
         "Create a bot account on Mattermost: Integrations > Bot Accounts > Add Bot Account. An administrator may have to enable bot accounts first, in the System Console.",
@@ -16,7 +17,9 @@ export function createLogin({ clock }: Clocked): ChannelLoginSteps {
         {
           key: "baseUrl",
           label: "Address of the server",
-          help: "as in the browser, without the team, e.g. https://chat.example.com",
+          ...(addressOf(accountId) === ""
+            ? { help: "as in the browser, without the team, e.g. https://chat.example.com" }
+            : { help: `leave it empty for ${addressOf(accountId)}`, optional: true }),
         },
         {
           key: "botToken",
@@ -40,9 +43,10 @@ export function createLogin({ clock }: Clocked): ChannelLoginSteps {
       ],
     }),
 
-    async next({ answers, signal }) {
+    async next({ accountId, answers, signal }) {
       const entered = (key: string) => answers[key]?.trim() ?? "";
-      const [baseUrl, callbackUrl] = [trimmed(entered("baseUrl")), trimmed(entered("callbackUrl"))];
+      const [address, callbackUrl] = [trimmed(entered("baseUrl")), trimmed(entered("callbackUrl"))];
+      const baseUrl = address || addressOf(accountId);
       const [botToken, slashCommandToken] = [entered("botToken"), entered("slashCommandToken")];
       if (!new RegExp(ADDRESS).test(baseUrl))
         invalidRequest(`"${baseUrl}" is not the address of a server; write it as https://chat.example.com`);
@@ -52,7 +56,7 @@ export function createLogin({ clock }: Clocked): ChannelLoginSteps {
         );
       if (botToken === "") invalidRequest("the access token of the bot is missing; see Integrations > Bot Accounts");
       const { bot } = await identify({ baseUrl, botToken }, { clock, signal }).catch(explain);
-      const values = { baseUrl, botToken, callbackUrl, slashCommandToken };
+      const values = { baseUrl: address, botToken, callbackUrl, slashCommandToken };
       return {
         kind: "done",
         message: `Logged in as @${bot.name} on ${baseUrl}.${bot.isBot ? "" : " This is the account of a person; a bot account is safer."}`,

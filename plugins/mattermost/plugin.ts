@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
 import { routeOf } from "./buttons.ts";
-import { accountsOf, MattermostConfig, type Settings } from "./config.ts";
+import { accountsOf, MattermostConfig, type Settings, trimmed } from "./config.ts";
 import { createLogin, probe } from "./login.ts";
 import { createOutgoing } from "./outgoing.ts";
 import { createRoutes } from "./routes.ts";
@@ -27,6 +27,7 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log } = gateway;
+    const { baseUrl = "" } = gateway.config;
     const accounts = accountsOf(gateway.config);
     const ready = accounts.filter(({ configured }) => configured);
     const live = new Map<string, LiveAccount>();
@@ -52,7 +53,10 @@ export default definePlugin({
       chatType: (to) => (/^(?:user:|@)/.test(to) ? "direct" : "group"),
       run: (run) => runAccount(run, { clock, log, live, file: join(gateway.stateDir, `${run.accountId}.json`) }),
       ...outgoing,
-      login: createLogin({ clock }),
+      login: createLogin(
+        { clock },
+        (accountId) => accounts.find(({ id }) => id === accountId)?.settings.baseUrl ?? trimmed(baseUrl),
+      ),
       probe: (login) => probe(login, { clock }),
     });
     gateway.extend(Channel, "mattermost", channel);

@@ -186,6 +186,22 @@ describe("the login", { timeout: SUITE_MS }, () => {
     });
   });
 
+  it("of a new account is on the server of the section, unless it names another one", async (t) => {
+    const { server, channel, facts } = await start(t);
+    const call = { ...facts, accountId: "work" };
+    const step = await channel.login?.start(call);
+    const [field] = step?.kind === "form" ? step.fields : [];
+    assert.deepEqual([field?.key, field?.optional, field?.help], ["baseUrl", true, `leave it empty for ${server.url}`]);
+    assert.deepEqual(await channel.login?.next({ ...call, state: undefined, answers: { botToken: TOKEN } }), {
+      kind: "done",
+      message: `Logged in as @helper on ${server.url}.`,
+      config: { botToken: TOKEN },
+    });
+    const bare = await scene(t, {});
+    const first = await bare.channel.login?.start(call);
+    assert.equal(first?.kind === "form" && first.fields[0]?.optional, undefined);
+  });
+
   const wrong: [why: string, answers: Record<string, string>, error: object][] = [
     ["an address that is none", { baseUrl: "chat" }, { code: "INVALID_REQUEST", message: /not the address/ }],
     ["a callback that is none", { callbackUrl: "ftp://x" }, { code: "INVALID_REQUEST", message: /ftp:/ }],
