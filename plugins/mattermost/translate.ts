@@ -155,9 +155,23 @@ export function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
-/** Mentions of everybody notify nobody: a zero-width joiner follows their `@`. */
+const QUIET = "@\u200d";
+const MASS_MENTION = /@(?=(?:all|channel|here)(?![\p{L}\p{N}]))/giu;
+/** A fenced block whose lines are all indented as its first one. */
+const FENCE =
+  /(?<![^\n])(?<indent> *)(?<fence>(?<mark>[`~])\k<mark>{2,})(?!\k<mark>)[^`\n]*\n(?:(?:\k<indent>[^\n]*|(?!\k<indent>)[ \t\r]*)\n)*?\k<indent> {0,3}\k<fence>\k<mark>*[ \t\r]*(?![^\n])/;
+/** A code span within a line. */
+const SPAN = /(?<![`\\])(?<ticks>`+)(?!`)[^\n]*?(?<!`)\k<ticks>(?!`)/;
+/** After any other backtick, what is code depends on the rest of the Markdown: nothing counts as code. */
+const UNCERTAIN = /(?<uncertain>`[^]*)/;
+const PARTS = new RegExp([FENCE, SPAN, UNCERTAIN, MASS_MENTION].map(({ source }) => source).join("|"), "giu");
+
+/** Mentions of everybody notify nobody: a zero-width joiner follows their `@`. Code is left alone: it notifies nobody. */
 export function withoutMassMentions(text: string): string {
-  return text.replace(/@(?=(?:all|channel|here)(?![\p{L}\p{N}]))/giu, "@\u200d");
+  return text.replace(PARTS, (part, _indent, _fence, _mark, _ticks, uncertain?: string) => {
+    if (part === "@") return QUIET;
+    return uncertain === undefined ? part : uncertain.replace(MASS_MENTION, QUIET);
+  });
 }
 
 /**

@@ -58,6 +58,41 @@ it("mentions of everybody notify nobody, other mentions stay", () => {
   assert.equal(withoutMassMentions(given), wanted);
 });
 
+describe("code is left alone:", () => {
+  const same: [what: string, text: string][] = [
+    ["a span", "run `npm i @all-contributors/cli`, then `@channel = 1`"],
+    ["a span of two backticks", "``a ` @all`` is code"],
+    ["a fenced block", "so:\n```ruby\n@channel = 1\n\n@here\n```\ndone"],
+    ["a fenced block of a list", "1. so:\n   ~~~~\n   ```\n\n   @all\n   ~~~~~ \n2. done"],
+    ["a fenced block with Windows line ends", "```\r\n@all\r\n```\r\ndone"],
+  ];
+  for (const [what, text] of same) it(what, () => assert.equal(withoutMassMentions(text), text));
+
+  const others: [what: string, text: string][] = [
+    ["text between spans", "`a` @all `b`"],
+    ["text after a block", "```\n1\n```\n@all\n```\n2\n```"],
+    ["a span over two lines and what follows", "`a\nb` @all `c`"],
+    ["a span that a list interrupts", "`a\n- @all`"],
+    ["a span that a paragraph interrupts", "`a\n\n@all`"],
+    ["an escaped backtick", "\\`@all`"],
+    ["backticks without a pair", "``@all`"],
+    ["a block that is not closed", "```\n@all"],
+    ["a block that its list ends", "- a\n  ```\n@all\n  ```"],
+    ["a block that begins beside its bullet", "- ```\n  1\n  ```\n@all\n```\n2\n```"],
+    ["text after a block with shorter marks in it", "~~~~\n~~~\n~~~~\n@all\n~~~~\n~~~~"],
+    ["a mark that is shorter than the first", "````\n```\n@all"],
+  ];
+  for (const [what, text] of others)
+    it(`not ${what}`, () => assert.equal(withoutMassMentions(text), text.replace("@all", "@\u200dall")));
+
+  it("also in a long text without an end", () => {
+    const text = `${" ```\n".repeat(2)}${"   \n".repeat(500)}${"`` ` ".repeat(400)}@all`;
+    const before = performance.now();
+    assert.match(withoutMassMentions(text), /@\u200dall$/);
+    assert.ok(performance.now() - before < 500);
+  });
+});
+
 describe("an address", () => {
   const cases: [text: string, address: string | undefined][] = [
     [id("town"), id("town")],
