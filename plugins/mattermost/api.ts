@@ -114,7 +114,7 @@ function retryAfterOf(headers: Headers): number | undefined {
   return isDate ? Math.max(0, seconds * 1_000 - Date.now()) : seconds * 1_000;
 }
 
-/** Like `ask`, but `undefined` for what does not exist or is hidden from the bot. */
+/** Like `ask`, but `undefined` for what does not exist or is hidden from the bot, in the words of the server itself. */
 export async function find<T>(
   login: Login,
   context: RequestContext,
@@ -123,16 +123,15 @@ export async function find<T>(
   try {
     return await ask(login, context, request);
   } catch (error) {
-    const status = statusOf(error);
-    if (status === 403 || status === 404) return undefined;
+    const { status, id } = refusalOf(error);
+    if (id !== undefined && (status === 403 || status === 404)) return undefined;
     throw error;
   }
 }
 
-/** The status with which the server refused a request. */
-export function statusOf(error: unknown): number | undefined {
-  const { status } = Object(isGatewayError(error) ? error.details : undefined) as { readonly status?: number };
-  return status;
+/** Status and error id of a refused request. Without `id`, e.g. a proxy refused it. */
+export function refusalOf(error: unknown): { readonly status?: number; readonly id?: string } {
+  return Object(isGatewayError(error) ? error.details : undefined) as object; // the details are those of `refuse`
 }
 
 /** The account that the token belongs to, and the time of the server (epoch ms; of this machine if it does not tell). */

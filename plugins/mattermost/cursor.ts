@@ -1,6 +1,7 @@
 /** How far an account has read, in a file, so that a restart of the gateway loses no message either. */
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { matches, type Static, Type } from "@svc/sdk";
+import { replaceFile } from "@svc/sdk/files";
 
 /** Maximum number of remembered channels, and of messages. */
 const MAX_ENTRIES = 200;
@@ -70,8 +71,7 @@ export async function openCursor(file: string, botId: string, serverNow: number)
     isSaved = true;
     const content: Static<typeof Stored> = { botId, first, since, channels: [...channels], messages: [...noted] };
     try {
-      await writeFile(`${file}.tmp`, JSON.stringify(content), { mode: 0o600 });
-      await rename(`${file}.tmp`, file);
+      await replaceFile(file, JSON.stringify(content));
     } catch (error) {
       isSaved = false;
       throw error;

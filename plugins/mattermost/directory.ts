@@ -1,8 +1,8 @@
 /** Channels, people and posts that events name by id, from the server and with a bounded memory. */
+import { bounded } from "@svc/kit/channels";
 import { matches } from "@svc/sdk";
 import { find, type Login, type RequestContext } from "./api.ts";
 import { type ChannelFacts, channelFacts, Post } from "./events.ts";
-import { createMemory } from "./memory.ts";
 
 const MAX_ENTRIES = 500;
 
@@ -21,9 +21,9 @@ export interface Directory {
 }
 
 export function createDirectory(login: Login, context: RequestContext): Directory {
-  const channels = createMemory<ChannelFacts>(MAX_ENTRIES);
-  const people = createMemory<Person>(MAX_ENTRIES);
-  const posts = createMemory<Post>(MAX_ENTRIES);
+  const channels = bounded<ChannelFacts>(MAX_ENTRIES);
+  const people = bounded<Person>(MAX_ENTRIES);
+  const posts = bounded<Post>(MAX_ENTRIES);
 
   return {
     async channel(id) {

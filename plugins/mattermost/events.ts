@@ -35,6 +35,13 @@ export const FileInfo = Type.Object({
   size: Type.Optional(Type.Number()),
 });
 
+/** An embedded post, to which a post links. */
+export const Linked = Type.Object({
+  type: Type.Literal("permalink"),
+  data: Type.Object({ post: Post, channel_display_name: Type.Optional(Type.String()) }),
+});
+export type Linked = Static<typeof Linked>;
+
 const Reaction = Type.Object({
   user_id: Id,
   post_id: Id,

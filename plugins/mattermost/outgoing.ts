@@ -1,4 +1,5 @@
 /** Sends, edits, reactions and typing, with the settings of each call. */
+import { bounded } from "@svc/kit/channels";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, notFound } from "@svc/sdk";
 import type {
   ChannelCall,
@@ -11,12 +12,11 @@ import type {
   OutboundMessage,
   SendReceipt,
 } from "@svc/sdk/channels";
-import { ask, identify, type RequestContext, statusOf } from "./api.ts";
+import { ask, identify, refusalOf, type RequestContext } from "./api.ts";
 import { attachmentsOf } from "./buttons.ts";
 import type { Settings } from "./config.ts";
 import { emojiName } from "./emoji.ts";
 import { isId } from "./events.ts";
-import { createMemory } from "./memory.ts";
 import { type Bot, withoutMassMentions } from "./translate.ts";
 
 /** Maximum number of remembered accounts and of direct chats. */
@@ -34,8 +34,8 @@ export interface Outgoing {
 }
 
 export function createOutgoing({ clock }: { readonly clock: Clock }): Outgoing {
-  const bots = createMemory<Bot>(MAX_ACCOUNTS);
-  const directChats = createMemory<{ readonly channelId: string; readonly until: number }>(MAX_CHATS);
+  const bots = bounded<Bot>(MAX_ACCOUNTS);
+  const directChats = bounded<{ readonly channelId: string; readonly until: number }>(MAX_CHATS);
 
   async function botOf({ baseUrl, botToken }: Settings, request: RequestContext): Promise<Bot> {
     const key = `${baseUrl} ${botToken}`;
@@ -151,9 +151,6 @@ async function upload(
  */
 function isUnchangeable(error: unknown): error is GatewayError {
   if (!isGatewayError(error)) return false;
-  const { id } = Object(error.details) as { readonly id?: unknown }; // checked here
-  const status = statusOf(error);
-  return (
-    status === 403 || status === 404 || (typeof id === "string" && id.startsWith("api.post.update_post.permissions"))
-  );
+  const { status, id } = refusalOf(error);
+  return status === 403 || status === 404 || id?.startsWith("api.post.update_post.permissions") === true;
 }

@@ -16,6 +16,7 @@ export interface RouteSources {
 
 type Request = Pick<RouteRequest<unknown>, "params" | "rawBody" | "signal">;
 
+/** `UNAVAILABLE` of `receive` is the reply too: the server shows an error, and the person repeats the request. */
 export interface Routes {
   /** A pressed button. */
   action(request: Request): Promise<RouteReply>;
@@ -55,16 +56,16 @@ export function createRoutes({ accounts, live, clock }: RouteSources): Routes {
       const post = isId(postId) ? await directory.post(postId) : undefined;
       const isElsewhere = post !== undefined && post.channel_id !== channelId;
       if (!isMember || !person || person.isBot || !channel || isElsewhere) return UNAUTHORIZED;
-      const receipt = await run.receive({
+      const sender = { id: userId, name: person.name };
+      await run.receive({
         ...(trigger === "" ? {} : { id: `press:${digest(trigger)}` }),
         ...(isId(postId) ? { messageId: postId } : {}),
-        chat: chatOf(channelId, channel, person.name, post?.root_id),
-        sender: { id: userId, name: person.name },
+        chat: chatOf(channelId, channel, sender, post?.root_id),
+        sender,
         text: context.label,
         mentioned: true,
         event: { kind: "button", value: context.value, ...(isId(postId) ? { messageId: postId } : {}) },
       });
-      refuseBusy(receipt);
       return { body: {} };
     },
 
@@ -78,20 +79,18 @@ export function createRoutes({ accounts, live, clock }: RouteSources): Routes {
       const { directory, run } = running(request);
       const channel = await directory.channel(channelId);
       if (!channel) return ephemeral("The agent cannot answer here. Add its bot to this channel first.");
-      const name = (await directory.person(userId))?.name ?? field("user_name");
+      const sender = { id: userId, name: (await directory.person(userId))?.name ?? field("user_name") };
       const message: InboundMessage = {
         ...(trigger === "" ? {} : { id: `command:${digest(trigger)}` }),
-        chat: chatOf(channelId, channel, name),
-        sender: { id: userId, name },
+        chat: chatOf(channelId, channel, sender),
+        sender,
         text: commandOf(
           field("text"),
           run.commands.map((command) => command.name),
         ),
         mentioned: true,
       };
-      const receipt = await run.receive(message);
-      refuseBusy(receipt);
-      return ephemeral(answerTo(receipt, message.text));
+      return ephemeral(answerTo(await run.receive(message), message.text));
     },
   };
 }
@@ -101,11 +100,6 @@ export function commandOf(text: string, commands: readonly string[]): string {
   const words = text.trim().replace(/^\/+/, "");
   if (words === "") return "/help";
   return commands.includes(words.split(/\s/, 1)[0]?.toLowerCase() ?? "") ? `/${words}` : words;
-}
-
-/** The server shows an error, and the person repeats the request. @throws GatewayError `UNAVAILABLE` */
-function refuseBusy(receipt: Receipt): void {
-  if (!receipt.accepted && receipt.reason === "busy") unavailable("too many messages are waiting in the gateway");
 }
 
 /** Shown only to the person who used the command. */

@@ -1,22 +1,20 @@
 /** One run of an account: connects, fetches missed posts, and submits events in order. */
-import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
+import type { Clock, Logger } from "@svc/sdk";
 import type { ChannelRun } from "@svc/sdk/channels";
 import { identify, type RequestContext } from "./api.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Settings } from "./config.ts";
 import { openCursor } from "./cursor.ts";
 import { createDirectory, type Directory } from "./directory.ts";
-import { type Frame, type NetworkEvent, readEvent } from "./events.ts";
 import { openStream } from "./stream.ts";
 import { createSubmit, timeOf } from "./submit.ts";
-import type { Bot } from "./translate.ts";
+import { idOf } from "./translate.ts";
 
 /** Milliseconds between two writes of the cursor. */
 const SAVE_EVERY_MS = 2_000;
 
 /** A running account, for the HTTP routes. */
 export interface LiveAccount {
-  readonly bot: Bot;
   readonly directory: Directory;
   readonly run: ChannelRun<Settings>;
 }
@@ -30,7 +28,7 @@ export interface RunContext {
   readonly live: Map<string, LiveAccount>;
 }
 
-/** @throws GatewayError `UNAVAILABLE`: the connection was lost; errors of the first request */
+/** @throws GatewayError `UNAVAILABLE`: the connection was lost; `NOT_LINKED`: the token is refused; errors of `identify` */
 export async function runAccount(run: ChannelRun<Settings>, context: RunContext): Promise<void> {
   const { signal, report } = run;
   if (signal.aborted) return;
@@ -38,9 +36,7 @@ export async function runAccount(run: ChannelRun<Settings>, context: RunContext)
   try {
     await connected(run, context);
   } catch (error) {
-    if (signal.aborted) return;
-    if (!isGatewayError(error) || error.code !== "NOT_LINKED") throw error;
-    report({ state: "needs-login", detail: error.message });
+    if (!signal.aborted) throw error;
   }
 }
 
@@ -59,31 +55,25 @@ async function connected(run: ChannelRun<Settings>, { clock, log, file, live }: 
     onLost: (detail) => report({ state: "disconnected", detail }),
   });
   const stopSaving = clock.setInterval(() => void save(), SAVE_EVERY_MS);
+  const directory = createDirectory(settings, request);
+  const own: LiveAccount = { directory, run };
   try {
     if (signal.aborted) return;
-    const directory = createDirectory(settings, request);
-    live.set(accountId, { bot, directory, run });
-    const { submit, insist } = createSubmit({ run, bot, directory, clock, log, onDone: cursor.note });
-    await catchUp({ settings, request, cursor, log, submit, insist });
+    live.set(accountId, own);
     report({ state: "connected", detail: `@${bot.name} on ${settings.baseUrl}` });
-    for (let frame = await stream.next(); frame; frame = await stream.next()) {
-      const event = readSafely(frame, log);
-      if (!event) continue;
-      await submit(event);
-      if (event.kind !== "reaction") cursor.advance(timeOf(event.post), event.post.channel_id);
+    const submit = createSubmit({ run, bot, directory, clock, log, onDone: cursor.note });
+    const caught = await catchUp({ settings, request, cursor, log, submit });
+    for (let event = await stream.next(); event; event = await stream.next()) {
+      if (event.kind === "reaction") {
+        await submit(event);
+        continue;
+      }
+      if (!caught.delete(idOf(event))) await submit(event);
+      cursor.advance(timeOf(event.post), event.post.channel_id);
     }
   } finally {
-    live.delete(accountId);
+    if (live.get(accountId) === own) live.delete(accountId);
     stopSaving();
     await Promise.all([stream.close(), save()]);
-  }
-}
-
-function readSafely(frame: Frame, log: Logger): NetworkEvent | undefined {
-  try {
-    return readEvent(frame);
-  } catch (error) {
-    log.warn({ err: error, event: String(frame.event) }, "a malformed event of Mattermost was skipped");
-    return undefined;
   }
 }

@@ -2,13 +2,13 @@
 import { type Clock, lazy, type Logger, messageOf, unavailable } from "@svc/sdk";
 import type { WebSocket } from "ws";
 import type { Settings } from "./config.ts";
-import { type Frame, readFrame } from "./events.ts";
+import { type Frame, type NetworkEvent, readEvent, readFrame } from "./events.ts";
 
 /** Milliseconds until the server has accepted the token. */
 const CONNECT_MS = 10_000;
 /** Maximum bytes of an event: a post, its properties and small previews of its files. */
 const MAX_EVENT_BYTES = 16_000_000;
-/** Maximum events waiting for the gateway; with more, the stream ends, and the next run fetches the posts. */
+/** Maximum events about messages that wait for the gateway; with more, the stream ends, and the next run fetches the posts. */
 const MAX_WAITING = 2_000;
 
 export interface StreamContext {
@@ -23,7 +23,7 @@ export interface StreamContext {
 
 export interface Stream {
   /** The next event, in order; `undefined` after an abort. @throws GatewayError `UNAVAILABLE`: the stream was lost */
-  next(): Promise<Frame | undefined>;
+  next(): Promise<NetworkEvent | undefined>;
   /** Resolves when the socket is closed. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ function follow(
   { botToken, pingMs }: Settings,
   { clock, log, signal, onAlive, onLost }: StreamContext,
 ): Stream & { readonly opened: Promise<void> } {
-  const waiting: Frame[] = [];
+  const waiting: NetworkEvent[] = [];
   let open = () => {};
   let onClosed = () => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -111,8 +111,10 @@ function follow(
       stopPings = clock.setInterval(ping, pingMs);
       return open();
     }
+    const event = readEvent(frame);
+    if (!event) return;
     if (waiting.length === MAX_WAITING) return end("too many events are waiting for the gateway");
-    waiting.push(frame);
+    waiting.push(event);
     wake();
   };
 
@@ -140,8 +142,8 @@ function follow(
     async next() {
       for (;;) {
         if (signal.aborted) return undefined;
-        const frame = waiting.shift();
-        if (frame) return frame;
+        const event = waiting.shift();
+        if (event) return event;
         if (over !== undefined) return lost();
         await new Promise<void>((resolve) => (wake = resolve));
       }

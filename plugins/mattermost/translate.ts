@@ -1,12 +1,21 @@
 /** Translation between Mattermost and messages of the gateway. Pure. */
 import { createHash } from "node:crypto";
+import { mediaKindOf } from "@svc/kit/channels";
 import { matches } from "@svc/sdk";
-import type { InboundChat, InboundEvent, InboundMedia, InboundMessage, MediaKind } from "@svc/sdk/channels";
+import type {
+  InboundChat,
+  InboundEvent,
+  InboundForward,
+  InboundMedia,
+  InboundMessage,
+  InboundSender,
+} from "@svc/sdk/channels";
 import { emojiOf } from "./emoji.ts";
 import {
   type ChannelFacts,
   FileInfo,
   isId,
+  Linked,
   type NetworkEvent,
   type Post,
   type PostEvent,
@@ -59,17 +68,20 @@ export function toInbound(event: NetworkEvent, facts: EventFacts): InboundMessag
   const { isMentioned, text } = addressed(kind === "deleted" ? "" : post.message, bot.name);
   const change: InboundEvent | undefined =
     kind === "posted" ? undefined : { kind: kind === "edited" ? "edit" : "deletion", messageId: post.id };
-  const media = kind === "deleted" ? [] : mediaOf(post);
+  const linked = kind === "deleted" ? undefined : linkedIn(post);
+  const media = kind === "deleted" ? [] : [post, linked?.post].flatMap((one) => (one ? mediaOf(one) : []));
+  const sender = senderOf(post.user_id, senderName);
   const root = facts.post;
   const at = { posted: post.create_at, edited: post.edit_at, deleted: post.delete_at }[kind] ?? 0;
   return {
     id: idOf(event),
     messageId: post.id,
-    chat: chatOf(post.channel_id, channel, senderName, post.root_id),
-    sender: { id: post.user_id, ...(senderName === undefined ? {} : { name: senderName }) },
+    chat: chatOf(post.channel_id, channel, sender, post.root_id),
+    sender,
     text,
     mentioned: isMentioned || event.mentions?.includes(bot.id) === true,
     ...(media.length > 0 ? { media } : {}),
+    ...(linked ? { forwarded: linked.forwarded } : {}),
     ...(root
       ? {
           replyTo: {
@@ -91,11 +103,12 @@ function reactionOf(
 ): InboundMessage {
   const { user_id: userId, post_id: postId, emoji_name: name } = reaction;
   const at = Math.max(reaction.create_at ?? 0, reaction.update_at ?? 0, reaction.delete_at ?? 0);
+  const sender = senderOf(userId, senderName);
   return {
     ...(at > 0 ? { id: `${postId}:${userId}:${name}:${at}:${isRemoved ? "removed" : "added"}`, at } : {}),
     messageId: postId,
-    chat: chatOf(post?.channel_id ?? "", channel, senderName, post?.root_id),
-    sender: { id: userId, ...(senderName === undefined ? {} : { name: senderName }) },
+    chat: chatOf(post?.channel_id ?? "", channel, sender, post?.root_id),
+    sender,
     text: "",
     event: {
       kind: "reaction",
@@ -107,13 +120,20 @@ function reactionOf(
   };
 }
 
-/** @param senderName name of a direct chat. @param rootId id of the first post of the thread; empty: none */
-export function chatOf(id: string, channel: ChannelFacts, senderName?: string, rootId = ""): InboundChat {
+function senderOf(id: string, name: string | undefined): InboundSender {
+  return { id, ...(name === undefined ? {} : { name }) };
+}
+
+/**
+ * A direct chat has the address of the person: the id of its channel does not say that it is direct.
+ * @param rootId id of the first post of the thread; empty: none
+ */
+export function chatOf(channelId: string, channel: ChannelFacts, sender: InboundSender, rootId = ""): InboundChat {
   const isDirect = channel.type === "D";
-  const name = isDirect ? senderName : channel.name;
+  const { name } = isDirect ? sender : channel;
   return {
     type: isDirect ? "direct" : "group",
-    id,
+    id: isDirect ? `user:${sender.id}` : channelId,
     ...(name === undefined ? {} : { name }),
     ...(rootId === "" ? {} : { threadId: rootId }),
     ...(channel.teamId === undefined ? {} : { teamId: channel.teamId }),
@@ -136,7 +156,7 @@ function mediaOf({ metadata }: Post): readonly InboundMedia[] {
     return [
       {
         ref: id,
-        kind: kindOf(mimeType),
+        kind: mediaKindOf(mimeType),
         ...(name === "" ? {} : { name }),
         ...(mimeType === "" ? {} : { mimeType }),
         ...(size === undefined ? {} : { size }),
@@ -145,9 +165,13 @@ function mediaOf({ metadata }: Post): readonly InboundMedia[] {
   });
 }
 
-function kindOf(mimeType: string): MediaKind {
-  const [kind] = mimeType.split("/", 1);
-  return kind === "image" || kind === "audio" || kind === "video" ? kind : "file";
+/** The post that a post links to. The server embeds it if the bot may read it. */
+function linkedIn({ metadata }: Post): { readonly post: Post; readonly forwarded: InboundForward } | undefined {
+  const { embeds } = Object(metadata) as { readonly embeds?: unknown }; // each entry is checked
+  const embed = (Array.isArray(embeds) ? embeds : []).find((one: unknown): one is Linked => matches(Linked, one));
+  if (!embed) return undefined;
+  const { post, channel_display_name: from = "" } = embed.data;
+  return { post, forwarded: { text: post.message, ...(from === "" ? {} : { from }) } };
 }
 
 /** A short id of something whose own id is long or secret. */

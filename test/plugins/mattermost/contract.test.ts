@@ -66,12 +66,13 @@ it("answers a person in the chat of the question", async (t) => {
       id: "",
       messageId: "",
       at: 0,
-      chat: { type: "direct", id: message.chat.id, name: "ada" },
+      chat: { type: "direct", id: `user:${ADA}`, name: "ada" },
       sender: { id: ADA, name: "ada" },
       text: "hello @helper",
       mentioned: true,
     },
   );
+  assert.equal(await channel.chatType?.(message.chat.id), "direct");
   await channel.typing?.({ ...facts, to: message.chat.id });
   const sent = await channel.send({ ...facts, id: "0".repeat(32), to: message.chat.id, text: "hello @all" });
   assert.match(sent.messageId ?? "", /^[a-z0-9]{26}$/);

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { unavailable } from "@svc/sdk";
+import { isGatewayError, unavailable } from "@svc/sdk";
 import { channelContract } from "@svc/sdk/testing";
 import { freePort } from "../../free-port.ts";
 import { until } from "../../until.ts";
@@ -40,7 +40,7 @@ describe("a message", { timeout: SUITE_MS }, () => {
     assert.equal(second?.chat.threadId, root.id);
     assert.deepEqual(second.replyTo, { messageId: root.id, text: "@helper look", senderName: "ada", isOwn: false });
     assert.equal(second.mentioned, true);
-    assert.deepEqual(third?.chat, { type: "direct", id: DIRECT, name: "ada" });
+    assert.deepEqual(third?.chat, { type: "direct", id: `user:${ADA}`, name: "ada" });
     assert.deepEqual(fourth?.chat, { type: "group", id: id("group"), name: "ada, bob" });
     assert.deepEqual(await channel.media?.({ ...facts, ref: file.id }), {
       url: `${server.url}/api/v4/files/${file.id}`,
@@ -145,10 +145,10 @@ describe("nothing is lost", { timeout: SUITE_MS }, () => {
 
   it("if a message is not accepted at first: it comes again, before the next one", async (t) => {
     const { server, run } = await start(t);
-    const refusals: (() => Promise<never> | undefined | Promise<{ accepted: false; reason: "busy" }>)[] = [
+    const refusals: (() => Promise<never>)[] = [
       () => Promise.reject(new Error("the disk is full")),
       async () => unavailable("the storage is away", { retryAfterMs: 20 }),
-      () => Promise.resolve({ accepted: false as const, reason: "busy" as const }),
+      async () => unavailable("too many messages wait"),
     ];
     const running = await run({ receive: () => refusals.shift()?.() });
     server.says("one");
@@ -167,7 +167,7 @@ describe("nothing is lost", { timeout: SUITE_MS }, () => {
     const running = await run({
       receive: (message) =>
         message.text === "no"
-          ? Promise.resolve({ accepted: false as const, reason: ++refused ? "not-allowed" : "busy" })
+          ? Promise.resolve({ accepted: false as const, reason: ++refused ? "not-allowed" : "invalid" })
           : undefined,
     });
     server.says("no");
@@ -204,6 +204,7 @@ describe("nothing is lost", { timeout: SUITE_MS }, () => {
     server.deletes(doomed);
     server.says("a bot's", { props: { from_bot: "true" } });
     const second = await run();
+    await until(() => second.messages.some(({ text }) => text === "missed"));
     server.says("afterwards");
     await until(() => second.messages.some(({ text }) => text === "afterwards"));
     const news = second.messages.filter(({ id: own }) => !first.messages.some((message) => message.id === own));
@@ -217,7 +218,9 @@ describe("nothing is lost", { timeout: SUITE_MS }, () => {
       ],
     );
     assert.deepEqual(
-      news.filter(({ chat }) => chat.id === DIRECT).map(({ text, sender, chat }) => [text, sender.name, chat.type]),
+      news
+        .filter(({ chat }) => chat.id === `user:${ADA}`)
+        .map(({ text, sender, chat }) => [text, sender.name, chat.type]),
       [["a channel not seen before", "ada", "direct"]],
     );
   });
@@ -276,6 +279,57 @@ describe("nothing is lost", { timeout: SUITE_MS }, () => {
     await until(() => second.messages.some(({ text }) => text === "two"));
   });
 
+  it("if names cannot be looked up: the message arrives without them", async (t) => {
+    const { server, run } = await start(t);
+    const running = await run();
+    server.faults.push(
+      { matches: /GET .posts/, status: 400 },
+      { matches: /GET .users/, status: 302, headers: { location: "/login" } },
+    );
+    server.says("an answer", { root_id: id("root") });
+    server.says("nameless", {}, { sender_name: "" });
+    const [answer, nameless] = await running.received(2);
+    assert.deepEqual(
+      [answer?.text, answer?.replyTo, nameless?.text, nameless?.sender],
+      ["an answer", undefined, "nameless", { id: ADA }],
+    );
+    assert.equal(server.faults.length, 0);
+  });
+
+  for (const status of [302, 403])
+    it(`if a proxy answers ${status} for the chat: the next run has the message`, async (t) => {
+      const { server, run } = await start(t);
+      const first = await run();
+      const post = server.says("one", { channel_id: DIRECT });
+      await first.received(1);
+      await first.stop();
+      const second = await run();
+      server.faults.push({ matches: /GET .channels.direct0+$/, status, body: "<html>" });
+      server.edits(post, "two");
+      assert.ok((await second.ended) instanceof Error);
+      assert.equal(server.faults.length, 0);
+      const third = await run();
+      await until(() => third.messages.some(({ text }) => text === "two"));
+    });
+
+  it("of a stream that is busy with other events while a message waits", async (t) => {
+    const { server, run } = await start(t);
+    let release = () => {};
+    const blocked = new Promise<undefined>((resolve) => (release = () => resolve(undefined)));
+    const running = await run({ receive: () => blocked as Promise<never> });
+    server.says("one");
+    for (let count = 0; count < 2_500; count += 1) server.emit("typing", { user_id: ADA });
+    server.says("two");
+    const before = running.alive();
+    await until(() => running.alive() > before + 2_500);
+    release();
+    await running.received(2);
+    assert.deepEqual(
+      running.reports.map(({ state }) => state),
+      ["connecting", "connected"],
+    );
+  });
+
   it("if the server limits the rate while missed posts are fetched", async (t) => {
     const { server, run } = await start(t);
     const first = await run();
@@ -309,10 +363,31 @@ describe("a connection", { timeout: SUITE_MS }, () => {
     server.cuts();
     await first.ended;
     const second = begin();
-    assert.equal(await second.ended, "returned");
-    const { detail = "" } = await second.reported("needs-login");
-    assert.match(detail, /refuses the bot token: Invalid session BEARER \[token\]\.; next: /);
-    assert.ok(!JSON.stringify(second.reports).includes(TOKEN));
+    const error = await second.ended;
+    assert.ok(isGatewayError(error) && error.code === "NOT_LINKED");
+    assert.match(error.message, /refuses the bot token: Invalid session BEARER \[token\]\.; next: /);
+    assert.ok(!JSON.stringify([error.message, second.reports]).includes(TOKEN));
+  });
+
+  it("is reported as soon as it works, and its loss while missed posts are submitted", async (t) => {
+    const { server, run } = await start(t);
+    const first = await run();
+    server.says("one");
+    await first.received(1);
+    await first.stop();
+    server.says("two");
+    let release = () => {};
+    const blocked = new Promise<undefined>((resolve) => (release = () => resolve(undefined)));
+    const second = await run({ receive: () => blocked as Promise<never> });
+    await second.reported("connected");
+    server.cuts();
+    await second.reported("disconnected");
+    release();
+    assert.match(String(await second.ended), /closed the connection/);
+    assert.deepEqual(
+      second.reports.map(({ state }) => state),
+      ["connecting", "connected", "disconnected"],
+    );
   });
 
   it("stops within a second, also while it is established", async (t) => {

@@ -1,6 +1,7 @@
 /** Pressed buttons and the slash command, through the HTTP server of a gateway. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { unavailable } from "@svc/sdk";
 import type { InboundMessage, Receipt } from "@svc/sdk/channels";
 import { scene, SUITE_MS } from "./scene.ts";
 import { ADA, DIRECT, id, startServer, TOKEN, TOWN } from "./server.ts";
@@ -87,11 +88,20 @@ describe("a pressed button", { timeout: SUITE_MS }, () => {
   });
 
   it("waits for the account, and is repeated if it was not accepted", async (t) => {
-    const { post, press, run } = await button(t, () => Promise.resolve({ accepted: false, reason: "busy" }));
+    const { post, press, run } = await button(t, async () => unavailable("too many messages wait"));
     assert.equal((await post("action", JSON.stringify(press))).status, 503);
     await run();
     assert.equal((await post("action", JSON.stringify(press))).status, 503);
   });
+});
+
+it("a run that ends does not take the account away from a newer one", async (t) => {
+  const { post, press, run } = await button(t);
+  const first = await run();
+  const second = await run();
+  await first.stop();
+  assert.equal((await post("action", JSON.stringify(press))).status, 200);
+  assert.equal(second.messages.length, 1);
 });
 
 describe("the slash command", { timeout: SUITE_MS }, () => {
@@ -119,7 +129,7 @@ describe("the slash command", { timeout: SUITE_MS }, () => {
     const [first, second] = running.messages;
     assert.deepEqual(
       [first?.text, first?.mentioned, first?.sender, first?.chat],
-      ["/status", true, { id: ADA, name: "ada" }, { type: "direct", id: DIRECT, name: "ada" }],
+      ["/status", true, { id: ADA, name: "ada" }, { type: "direct", id: `user:${ADA}`, name: "ada" }],
     );
     assert.deepEqual([second?.text, second?.chat.type], ["/help", "group"]);
     assert.notEqual(first?.id, second?.id);
@@ -139,7 +149,7 @@ describe("the slash command", { timeout: SUITE_MS }, () => {
     const reasons = ["not-allowed", "pairing"] as const;
     const left: (typeof reasons)[number][] = [...reasons];
     const { post, run } = await start(t, () =>
-      Promise.resolve({ accepted: false, reason: left.shift() ?? "busy" } as const),
+      Promise.resolve({ accepted: false, reason: left.shift() ?? unavailable("too many messages wait") } as const),
     );
     assert.equal((await post("command", form({}))).status, 503);
     await run();

@@ -5,7 +5,6 @@ import { attachmentsOf, signatureOf } from "../../../plugins/mattermost/buttons.
 import { accountsOf } from "../../../plugins/mattermost/config.ts";
 import { emojiName, emojiOf } from "../../../plugins/mattermost/emoji.ts";
 import { changesOf, type NetworkEvent, Post, readEvent, readFrame } from "../../../plugins/mattermost/events.ts";
-import { createMemory } from "../../../plugins/mattermost/memory.ts";
 import { commandOf } from "../../../plugins/mattermost/routes.ts";
 import {
   addressed,
@@ -160,6 +159,19 @@ describe("an event", () => {
     });
   });
 
+  it("with a link to another post forwards its words and files", () => {
+    const linked = post({ id: id("old"), message: "/new", metadata: { files: [{ id: id("f") }] } });
+    const embeds = [
+      { type: "opengraph", url: "https://example.com" },
+      { type: "permalink", url: "", data: { post_id: id("old"), post: linked, channel_display_name: "Off-Topic" } },
+    ];
+    const { text, forwarded, media } = toInbound(posted({ message: "see", metadata: { embeds } }), { bot, channel });
+    assert.deepEqual([text, forwarded], ["see", { text: "/new", from: "Off-Topic" }]);
+    assert.deepEqual(media, [{ ref: id("f"), kind: "file" }]);
+    const hidden = posted({ metadata: { embeds: [{ type: "permalink", url: "" }] } });
+    assert.equal(toInbound(hidden, { bot, channel }).forwarded, undefined);
+  });
+
   it("is a mention if the server lists the bot among the mentioned", () => {
     const { mentioned, text } = toInbound(posted({}, { mentions: [id("x"), bot.id] }), { bot, channel });
     assert.deepEqual([mentioned, text], [true, "hi"]);
@@ -259,13 +271,4 @@ it("accounts override the section, and one without token is not configured", () 
       ["idle", false, { baseUrl: "http://mm", botToken: "", pingMs: 2_000 }],
     ],
   );
-});
-
-it("a memory forgets what was not used for longest", () => {
-  const memory = createMemory<number>(2);
-  memory.set("a", 1);
-  memory.set("b", 2);
-  assert.equal(memory.get("a"), 1);
-  memory.set("c", 3);
-  assert.deepEqual([memory.get("a"), memory.get("b"), memory.get("c")], [1, undefined, 3]);
 });
