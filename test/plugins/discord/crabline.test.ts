@@ -81,7 +81,7 @@ it("keeps the contract of a channel", async (t) => {
   const channel = await contributionOf(t, Channel, "discord", { plugin, config: crabline.config });
   await channelContract(t, {
     channel,
-    network: { says: crabline.says, heard: () => crabline.heard },
+    network: { says: crabline.says, heard: () => crabline.heard, evidence: "unobserved" },
     targets: [`<#${crabline.manifest.fixture.channelId}>`, `user:${ADA}`, `<@${ADA}>`],
     garbage: ["#general", "@ada", "<@&180000000000000001>", "123", "user:", "180000000000000001 180000000000000002"],
   });

@@ -48,7 +48,7 @@ it("keeps the contract of a channel", async (t) => {
   const { channel, says, heard } = await crabline(t);
   await channelContract(t, {
     channel,
-    network: { says, heard: () => heard },
+    network: { says, heard: () => heard, evidence: "unobserved" },
     targets: ["@ada", `user:${ADA}`, `channel:${ADA}`, ADA, "@Ada.Lovelace-1"],
     garbage: ["@all", "@channel", "#town-square", "user:ada", "channel:town", "@", "~off-topic"],
   });

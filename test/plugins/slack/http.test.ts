@@ -81,7 +81,11 @@ async function scene(t: TestContext, config: object = {}) {
 describe("Slack over HTTP", { timeout: 30_000 }, () => {
   it("meets the contract of a channel with crabline", async (t) => {
     const { channel, heard, says } = await crabline(t);
-    await channelContract(t, { channel, targets: ["D000000001", "C000000001"], network: { says, heard: () => heard } });
+    await channelContract(t, {
+      channel,
+      targets: ["D000000001", "C000000001"],
+      network: { says, heard: () => heard, evidence: "unobserved" },
+    });
   });
 
   it("takes a text from crabline and answers it", async (t) => {

@@ -42,7 +42,7 @@ describe("the channel telegram", { timeout: 60_000 }, () => {
   it("keeps the contract with crabline", async (t) => {
     const crabline = await startCrabline(t);
     const channel = await channelOf(t, crabline.settings);
-    const network = { says: crabline.says, heard: () => crabline.heard };
+    const network = { says: crabline.says, heard: () => crabline.heard, evidence: "unobserved" } as const;
     await channelContract(t, { channel, network, targets: TARGETS, garbage: GARBAGE });
   });
 
