@@ -61,6 +61,18 @@ export interface Delivery {
   channelId(name: string): string | undefined;
   /** What people see of heartbeats. */
   heartbeats(): HeartbeatVisibility;
+  /**
+   * Key of the session that messages of a conversation belong to. Default account: `ConfiguredChannel.defaultAccountId`.
+   * @throws GatewayError `INVALID_REQUEST` or `NOT_FOUND` if there is no such address, `UNAVAILABLE` while the channel loads
+   */
+  sessionOf(place: {
+    /** Id, name or alias. */
+    readonly channel: string;
+    /** Recipient in the notation of the channel. */
+    readonly to: string;
+    readonly accountId?: string;
+    readonly threadId?: string;
+  }): Promise<string>;
   /** @throws GatewayError `UNAVAILABLE` if a later attempt may succeed */
   deliver(request: DeliveryRequest): Promise<DeliveryOutcome>;
 }

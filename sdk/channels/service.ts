@@ -238,7 +238,11 @@ export interface Channel<Settings = unknown> {
   readonly aliases?: readonly string[];
   readonly capabilities: ChannelCapabilities;
   readonly accounts: readonly ChannelAccount<Settings>[];
-  /** Normalizes an address entered by a person; `undefined`: not an address of this channel. */
+  /**
+   * Normalizes an address entered by a person; `undefined`: not an address of this channel. The address of a person is
+   * the `sender.id` of their messages, alone or after `user:`; under any other one, what is sent to the person is
+   * recorded in another session than what they write.
+   */
   target(text: string): string | undefined | Promise<string | undefined>;
   /** Kind of conversation of an address returned by `target`. Default: direct, if the channel supports it. */
   chatType?(to: string): "direct" | "group" | Promise<"direct" | "group">;

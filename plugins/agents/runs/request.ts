@@ -10,12 +10,14 @@ import { readInternalEvent, taskCompletionText } from "../subagents/announcement
 
 export type AgentParams = ParamsOf<typeof agents.run>;
 
+type RequestDelivery = Pick<Delivery, "configured" | "channelId" | "sessionOf">;
+
 export interface RequestSources {
   readonly services: { readonly sessions: Sessions };
   readonly agents: ConfiguredAgents;
   readonly runs: Pick<AgentRuns, "active">;
   /** The current service; `undefined`: no plugin delivers to channels. */
-  delivery(): Pick<Delivery, "configured" | "channelId"> | undefined;
+  delivery(): RequestDelivery | undefined;
   /** Returns the key of the session with this id. @throws GatewayError `NOT_FOUND` */
   findSession(sessionId: string, principal: Principal): Promise<string>;
   readonly log: Pick<Logger, "info">;
@@ -39,13 +41,14 @@ const GREETING =
 export async function toRunRequest(params: AgentParams, caller: Caller, sources: RequestSources): Promise<RunRequest> {
   const { sessions } = sources.services;
   const delivery = deliveryOf(params, sources.delivery());
+  const channel = channelOf(params.channel) ?? channelOf(delivery?.channel);
   const { images, dropped } = readAttachments(params.attachments);
   for (const reason of dropped) sources.log.info({ runId: params.idempotencyKey }, `attachment left out: ${reason}`);
   const text = messageOf(params);
   if (text === "" && images.length === 0) invalidRequest("the message is empty; send text or an image");
   const thinking = thinkingOf(params.thinking);
 
-  const sessionKey = await sessionKeyOf(params, caller.principal, sources);
+  const sessionKey = await sessionKeyOf({ ...params, channel }, caller.principal, sources);
   const spawnedBy = params.spawnedBy === undefined ? undefined : sessions.canonicalKey(params.spawnedBy);
   const entry = await sessions.get(sessionKey);
   if (sessions.sendPolicy(sessionKey, entry) === "deny") {
@@ -85,20 +88,26 @@ export function toolConnection({ connection }: Caller): string | undefined {
 const WEBCHAT = "webchat";
 const LAST = "last";
 
+/** The name; `undefined` without one, and for a built-in one. */
+function channelOf(name: string | undefined): string | undefined {
+  return name === "" || name === WEBCHAT || name === LAST ? undefined : name;
+}
+
 /**
  * Where the reply is sent; `undefined`: only to the caller. Spec: `replyTo`, `replyChannel` and `replyAccountId` win.
  * @throws GatewayError `INVALID_REQUEST` for an unknown channel, or for a missing one when several are configured
  */
 function deliveryOf(
   params: AgentParams,
-  delivery: Pick<Delivery, "configured" | "channelId"> | undefined,
+  delivery: RequestDelivery | undefined,
 ): Omit<ReplyDelivery, "isBestEffort"> | undefined {
   const { deliver = false, threadId } = params;
   const configured = (delivery?.configured() ?? []).map(({ id }) => id);
   const known = configured.length === 0 ? "no channel is configured" : `configured: ${configured.join(", ")}`;
   const idOf = (name: string | undefined, field: string) => {
-    if (name === undefined || name === "" || name === WEBCHAT || name === LAST) return name || undefined;
-    return delivery?.channelId(name) ?? invalidRequest(`${field}: unknown channel "${name}"; ${known}`);
+    const other = channelOf(name);
+    if (other === undefined) return name || undefined;
+    return delivery?.channelId(other) ?? invalidRequest(`${field}: unknown channel "${name}"; ${known}`);
   };
   const channel = idOf(params.channel, "channel");
   const replyChannel = idOf(params.replyChannel, "replyChannel");
@@ -106,7 +115,8 @@ function deliveryOf(
   const to = params.replyTo || params.to;
   const accountId = params.replyAccountId || params.accountId;
   // Choice: a recipient without a channel belongs to the only channel; without a recipient, the last address is used.
-  const wanted = replyChannel ?? channel ?? (to === undefined ? LAST : onlyOf(configured, known));
+  const named = [replyChannel, channel].find((name) => name !== undefined && (name !== LAST || !to));
+  const wanted = named ?? (to ? onlyOf(configured, known) : LAST);
   if (wanted === WEBCHAT)
     invalidRequest('`deliver` cannot be used with the channel "webchat": its clients read the reply in the gateway');
   if (configured.length === 0) invalidRequest(`${known} to deliver to; leave out \`deliver\` and read the reply here`);
@@ -128,8 +138,15 @@ function isMain(key: string, { services: { sessions } }: RequestSources): boolea
   return key === "global" || key === sessions.canonicalKey(`agent:${sessions.agentOf(key)}:main`);
 }
 
-/** Canonical key: from the key, else the agent's main session, else the session id, else the main session. */
-async function sessionKeyOf(params: AgentParams, principal: Principal, sources: RequestSources): Promise<string> {
+/**
+ * Canonical key: from the key, else the agent's main session, else the session id, else the session of the recipient,
+ * else the main session.
+ */
+async function sessionKeyOf(
+  params: Omit<AgentParams, "channel"> & { readonly channel: string | undefined },
+  principal: Principal,
+  sources: RequestSources,
+): Promise<string> {
   const { agents } = sources;
   const { sessions } = sources.services;
   const agentId = params.agentId === undefined ? undefined : findAgent(params.agentId, agents).id;
@@ -144,13 +161,11 @@ async function sessionKeyOf(params: AgentParams, principal: Principal, sources: 
   }
   if (agentId !== undefined) return sessions.canonicalKey(`agent:${agentId}:main`);
   if (params.sessionId) return sources.findSession(params.sessionId, principal);
-  const { channel, to, accountId, threadId, groupId } = params;
-  if (to && channel && channel !== WEBCHAT && channel !== LAST) {
-    const peer = groupId ? ({ kind: "group", id: groupId } as const) : ({ kind: "direct", id: to } as const);
-    const more = { ...(accountId ? { accountId } : {}), ...(threadId ? { threadId } : {}) };
-    return sessions.route({ channel: sources.delivery()?.channelId(channel) ?? channel, peer, ...more }).sessionKey;
-  }
-  return sessions.defaults().mainSessionKey;
+  const { channel, to, accountId, threadId } = params;
+  const delivery = sources.delivery();
+  if (!to || channel === undefined || !delivery) return sessions.defaults().mainSessionKey;
+  const more = { ...(accountId ? { accountId } : {}), ...(threadId ? { threadId } : {}) };
+  return delivery.sessionOf({ channel, to, ...more });
 }
 
 /** Blank: none. @throws GatewayError `INVALID_REQUEST` that lists the levels */

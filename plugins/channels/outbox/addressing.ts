@@ -1,7 +1,7 @@
 /** Destination of a text: channel, account and address, derived from a request and a session. Spec: http/sessions-routing.md §8. */
 import { type Contribution, isGatewayError } from "@svc/sdk";
 import type { Channel, DeliveryRequest } from "@svc/sdk/channels";
-import type { SessionEntry } from "@svc/sdk/sessions";
+import type { InboundAddress, SessionEntry } from "@svc/sdk/sessions";
 import { defaultAccountOf, type ChannelAccounts } from "../accounts/channel-accounts.ts";
 
 export interface Destination {
@@ -76,6 +76,16 @@ export function chatTypeOf(
 ): Promise<"direct" | "group"> {
   const usual = contribution.value.capabilities.chats.includes("direct") ? "direct" : "group";
   return channels.call(contribution, async (channel) => (await channel.chatType?.(to)) ?? usual);
+}
+
+/** The address that incoming messages of the conversation have: a direct chat belongs to the person, see `Channel.target`. */
+export async function inboundAddressOf(
+  { contribution, accountId, to, threadId }: Destination,
+  channels: Pick<ChannelAccounts, "call">,
+): Promise<InboundAddress> {
+  const kind = await chatTypeOf(contribution, to, channels);
+  const peer = { kind, id: kind === "direct" ? to.replace(/^user:/, "") : to };
+  return { channel: contribution.id, accountId, peer, ...(threadId === undefined ? {} : { threadId }) };
 }
 
 function named(name: string, channels: Channels): Contribution<Channel> | string {

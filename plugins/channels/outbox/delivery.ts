@@ -2,8 +2,9 @@
 import { type Contribution, type Live, unavailable } from "@svc/sdk";
 import type { Channel, ConfiguredChannel, Delivery } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
-import { chatTypeOf, destinationOf } from "./addressing.ts";
+import { chatTypeOf, destinationOf, inboundAddressOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
+import { resolve } from "./sending.ts";
 import { type ChannelAccounts, defaultAccountOf, isRun } from "../accounts/channel-accounts.ts";
 
 /** Choice: milliseconds a caller waits for the network; delivery continues after that. */
@@ -24,6 +25,12 @@ export function createDelivery({ accounts, outbox, sessions, heartbeats }: Deliv
     configured: () => accounts.configured().map((channel) => configuredChannel(channel, accounts)),
     channelId: (name) => accounts.channelId(name),
     heartbeats,
+
+    async sessionOf(place) {
+      const known = sessions.get() ?? unavailable("the plugin sessions is not running");
+      return known.route(await inboundAddressOf({ ...place, ...(await resolve(place, accounts)) }, accounts))
+        .sessionKey;
+    },
 
     async deliver(request) {
       const { sessionKey, text } = request;

@@ -13,10 +13,10 @@ import {
 } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Channel, MessagePoll, outbound, OutboundMedia } from "@svc/sdk/channels";
-import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { OutboundFetch } from "@svc/sdk/web";
 import type { MediaStore } from "../media-store.ts";
-import { addressOf, chatTypeOf } from "./addressing.ts";
+import { addressOf, type Destination, inboundAddressOf } from "./addressing.ts";
 import type { Ended, Outbox } from "./outbox.ts";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { loadFiles, storeFiles } from "./outgoing-files.ts";
@@ -207,7 +207,7 @@ export async function resolve(
 /** The session that records the text; `undefined` if no plugin provides sessions. @throws GatewayError `INVALID_REQUEST` */
 export async function mirrorKeyOf(
   { sessionKey, agentId, threadId }: Mirrored,
-  { contribution, accountId, to }: CheckedDestination,
+  destination: Destination,
   { sessions, agents, accounts }: Pick<SendingSources, "sessions" | "agents" | "accounts">,
 ): Promise<string | undefined> {
   const agent = agentId?.trim() || undefined;
@@ -215,10 +215,8 @@ export async function mirrorKeyOf(
   const known = sessions.get();
   if (!known) return undefined;
   if (sessionKey !== undefined && sessionKey.trim() !== "") return known.canonicalKey(sessionKey);
-  const kind = await chatTypeOf(contribution, to, accounts);
   const thread = threadId === undefined ? {} : { threadId };
-  const address: InboundAddress = { channel: contribution.id, accountId, peer: { kind, id: to }, ...thread };
-  const route = known.route(address);
+  const route = known.route(await inboundAddressOf({ ...destination, ...thread }, accounts));
   if (agent === undefined || route.agentId === agent) return route.sessionKey;
   return known.canonicalKey(`agent:${agent}:${route.sessionKey.replace(/^agent:[^:]*:/, "")}`);
 }

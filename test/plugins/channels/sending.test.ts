@@ -156,6 +156,29 @@ describe("the Delivery service", { timeout: 120_000 }, () => {
     assert.match(await reasonOf("last"), /send policy/);
   });
 
+  it("knows the session that messages of a conversation belong to", async (t) => {
+    const target = (text: string) => text.trim().toLowerCase() || undefined;
+    const accounts = [{ id: "black" }, { id: "grey", isDefault: true, allowFrom: ["ann"] }];
+    const crow = pigeon({ id: "crow", accounts, more: { target } });
+    const session = { dmScope: "per-account-channel-peer" };
+    const { inside } = await startScene(t, [crow.plugin], { config: { session } });
+    const { sessionOf } = inside.delivery;
+    assert.equal(await sessionOf({ channel: "Crow-Post", to: " #All " }), "agent:main:crow:group:#all");
+    await until(() => crow.running.has("grey"), "the account");
+    const receipt = await crow.says("hi", { account: "grey" });
+    assert.deepEqual(receipt, { accepted: true, sessionKey: await sessionOf({ channel: "crow", to: "user:Ann" }) });
+    const ann = { channel: "crow", to: "Ann", accountId: "black" };
+    assert.equal(await sessionOf(ann), "agent:main:crow:black:direct:ann");
+    const refused: [place: object, code: string, message: RegExp][] = [
+      [{ to: " " }, "INVALID_REQUEST", /is not an address of channel crow/],
+      [{ accountId: "red" }, "NOT_FOUND", /no account "red"/],
+      [{ threadId: "7" }, "INVALID_REQUEST", /has no threads/],
+      [{ channel: "dove" }, "NOT_FOUND", /unknown channel/],
+    ];
+    for (const [place, code, message] of refused)
+      await assert.rejects(sessionOf({ ...ann, ...place }), { code, message });
+  });
+
   it("sends once per id, and returns the outcome, without secrets of the account", async (t) => {
     let failures = 0;
     const bird = pigeon({

@@ -71,6 +71,7 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
         channels: () => ["pigeon"],
         configured: () => [],
         channelId: (name) => name,
+        sessionOf: async () => "agent:main:main",
         heartbeats: () => scene.visibility,
         async deliver(request) {
           scene.sent.push(request);

@@ -41,6 +41,7 @@ export function pigeonPost(...answers: (DeliveryOutcome | Error)[]) {
         channels: () => ["pigeon"],
         configured: () => [],
         channelId: (name) => (name === "pigeon" ? name : undefined),
+        sessionOf: async () => "agent:main:main",
         heartbeats: () => ({ showOk: false, showAlerts: true, useIndicator: true }),
         async deliver(request) {
           requests.push(request);

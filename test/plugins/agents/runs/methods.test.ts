@@ -168,6 +168,7 @@ describe("agent", () => {
       const delivery = {
         configured: () => [{ id: "irc", label: "IRC", defaultAccountId: "default", accounts: [] }],
         channelId: () => "irc",
+        sessionOf: async () => MAIN,
         deliver: async (asked: DeliveryRequest) => {
           sent.push(asked);
           return outcome;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import type { Delivery } from "@svc/sdk/channels";
 import { toRunRequest } from "../../../../plugins/agents/runs/request.ts";
 import { ended, spoke, start } from "../fixture.ts";
 import { hangsAfter, MAIN, principal, request, says, inTurn } from "../script.ts";
@@ -9,6 +10,8 @@ const limited = { timeout: 120_000 };
 const named = (...ids: string[]) => ({
   configured: () => ids.map((id) => ({ id, label: id, defaultAccountId: "default", accounts: [] })),
   channelId: (name: string) => ids.find((id) => id === name.toLowerCase()),
+  sessionOf: async ({ channel, to, accountId, threadId }: Parameters<Delivery["sessionOf"]>[0]) =>
+    ["agent:main", channel.toLowerCase(), accountId, to, threadId].filter((part) => part !== undefined).join(":"),
 });
 
 async function scene(t: TestContext, channels?: ReturnType<typeof named>) {
@@ -57,6 +60,7 @@ describe("a request of the method agent", limited, () => {
     ["to the last address", ["irc", "mail"], {}, { channel: "last" }],
     ["to a recipient of a channel", ["irc", "mail"], { channel: "IRC", to: "#a" }, { channel: "irc", to: "#a" }],
     ["to a recipient of the only channel", ["irc"], { to: "#a" }, { channel: "irc", to: "#a" }],
+    ["to a recipient with `last`", ["irc"], { channel: "last", to: "#a" }, { channel: "irc", to: "#a" }],
     ["in the thread it names", ["irc"], { to: "#a", threadId: "7" }, { channel: "irc", to: "#a", threadId: "7" }],
     [
       "where `reply...` says",
@@ -69,7 +73,42 @@ describe("a request of the method agent", limited, () => {
     it(`is delivered ${why}`, async (t) => {
       const { ask } = await scene(t, named(...ids));
       const asked = await ask({ ...(delivery ? { deliver: true } : {}), ...params });
-      assert.deepEqual(asked.delivery, delivery && { ...delivery, isBestEffort: true });
+      assert.deepEqual(asked.delivery, delivery && { ...delivery, isBestEffort: asked.sessionKey === MAIN });
+    });
+  }
+
+  const GROUP = "agent:main:irc:#a";
+  const sessions: [why: string, ids: string[], params: object, key: string][] = [
+    ["of a group", ["irc"], { channel: "IRC", to: "#a" }, GROUP],
+    [
+      "of a group, by account and thread",
+      ["irc"],
+      { channel: "irc", to: "#a", accountId: "x", threadId: "7" },
+      "agent:main:irc:x:#a:7",
+    ],
+    ["of a group, whatever groupId says", ["irc"], { channel: "irc", to: "#a", groupId: "#b" }, GROUP],
+    ["of a person", ["irc"], { channel: "irc", to: "ann" }, "agent:main:irc:ann"],
+    ["of a group on the only channel", ["irc"], { to: "#a", deliver: true }, GROUP],
+    ["of a group on the only channel, for `last`", ["irc"], { channel: "last", to: "#a", deliver: true }, GROUP],
+    [
+      "of a group on the channel of the reply",
+      ["irc", "mail"],
+      { to: "#a", replyChannel: "irc", deliver: true },
+      GROUP,
+    ],
+    [
+      "of a group that a client on webchat replies to",
+      ["irc"],
+      { channel: "webchat", to: "#a", replyChannel: "irc", deliver: true },
+      GROUP,
+    ],
+    ["main for a recipient that gets nothing", ["irc"], { to: "#a" }, MAIN],
+    ["main without a recipient", ["irc"], { channel: "irc", deliver: true }, MAIN],
+  ];
+  for (const [why, ids, params, key] of sessions) {
+    it(`runs in the session ${why}`, async (t) => {
+      const { ask } = await scene(t, named(...ids));
+      assert.equal((await ask(params)).sessionKey, key);
     });
   }
 
@@ -81,6 +120,7 @@ describe("a request of the method agent", limited, () => {
       /channel: unknown channel "pigeon"; configured: irc/,
     ],
     ["a recipient of several channels", ["irc", "mail"], { to: "#a" }, /`to` needs a channel; configured: irc, mail/],
+    ["a recipient of the last of several", ["irc", "mail"], { channel: "last", to: "#a" }, /`to` needs a channel/],
     ["the channel webchat", ["irc"], { channel: "webchat" }, /cannot be used with the channel "webchat"/],
     ["no channel at all", [], {}, /no channel is configured to deliver to/],
   ];
