@@ -78,7 +78,7 @@ function stop(sources: CommandSources, call: ChatCommandCall): string {
 
 async function status(sources: CommandSources, call: ChatCommandCall): Promise<string> {
   const authors = await authorsText(call.sessionKey, need(sources.sessions, "sessions", call));
-  const model = currentModel(await entryOf(sources, call), sources.models.get());
+  const model = currentModel(sources, call, await entryOf(sources, call));
   const active = sources.runs.get()?.active(call.sessionKey).length ?? 0;
   return `${authors}\nModel: ${model ?? "none"}. Replies in progress or waiting: ${active}.`;
 }

@@ -42,17 +42,15 @@ export function modelCommands(sources: CommandSources): CommandTable {
 async function model(sources: CommandSources, call: ChatCommandCall): Promise<string> {
   const models = need(sources.models, "models", call);
   if (call.text === "") {
-    const current = currentModel(await entryOf(sources, call), models) ?? "none";
+    const current = currentModel(sources, call, await entryOf(sources, call)) ?? "none";
     return `Model: ${current}. Choose another: /model <name or number>; /model default.\n${listed(models.list(), "")}`;
   }
   if (call.text.toLowerCase() === "default") {
-    await patchSession(sources, call, { model: null });
-    const standard = resolved(models, undefined);
-    return `Model: the default${standard ? `, ${standard.provider}/${standard.id}` : ""}.`;
+    const standard = currentModel(sources, call, await patchSession(sources, call, { model: null }));
+    return `Model: the default${standard === undefined ? "" : `, ${standard}`}.`;
   }
-  const name = chosenModel(models, call.text);
-  await patchSession(sources, call, { model: name });
-  return `Model: ${name}.`;
+  const entry = await patchSession(sources, call, { model: chosenModel(models, call.text) });
+  return `Model: ${currentModel(sources, call, entry) ?? "none"}.`;
 }
 
 /** @returns `provider/id` @throws GatewayError `INVALID_REQUEST` if there is no such model */
@@ -99,7 +97,7 @@ async function think(sources: CommandSources, call: ChatCommandCall): Promise<st
   const level =
     parseThinkingLevel(text) ??
     invalidRequest(`/think does not know "${text}"; levels: ${THINKING_LEVELS.join(", ")}, default`);
-  const name = currentModel(entry, sources.models.get());
+  const name = currentModel(sources, call, entry);
   const used = name === undefined ? undefined : resolved(sources.models.get(), name);
   if (level !== "off" && used && used.reasoning !== true)
     invalidRequest(`${name} is no reasoning model, so the level ${level} has no effect; choose another one: /model`);

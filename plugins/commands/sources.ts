@@ -57,14 +57,14 @@ export async function entryOf(sources: CommandSources, call: ChatCommandCall): P
   return (await need(sources.sessions, "sessions", call).get(call.sessionKey)) ?? {};
 }
 
-/** Changes settings of the session with the checks of `sessions.patch`. `null` removes one. Idempotent. */
+/** Changes settings of the session with the checks of `sessions.patch`. `null` removes one. Idempotent. @returns the new entry */
 export async function patchSession(
   sources: CommandSources,
   call: ChatCommandCall,
   fields: Omit<Parameters<typeof sources.call<typeof sessions.patch>>[1], "key">,
-): Promise<void> {
+): Promise<Partial<SessionEntry>> {
   need(sources.sessions, "sessions", call);
-  await sources.call(sessions.patch, { key: call.sessionKey, ...fields });
+  return (await sources.call(sessions.patch, { key: call.sessionKey, ...fields })).entry;
 }
 
 /**

@@ -51,14 +51,15 @@ async function context(sources: CommandSources, call: ChatCommandCall): Promise<
   const messages = `${count}${count >= MAX_COUNTED ? " or more" : ""} messages`;
   const summary = shown.summary === undefined ? "" : " after a summary of earlier ones";
   return [
-    `Context: ${fillText(entry, sources)}; ${messages}${summary}.`,
+    `Context: ${fillText(sources, call, entry)}; ${messages}${summary}.`,
     ...reportLines(entry["systemPromptReport"]),
   ].join("\n");
 }
 
-function fillText(entry: Partial<SessionEntry>, { models }: CommandSources): string {
+function fillText(sources: CommandSources, call: ChatCommandCall, entry: Partial<SessionEntry>): string {
   const { totalTokens, totalTokensFresh } = entry;
-  const window = entry.contextTokens ?? resolved(models.get(), currentModel(entry, models.get()))?.contextWindow;
+  const window =
+    entry.contextTokens ?? resolved(sources.models.get(), currentModel(sources, call, entry))?.contextWindow;
   const room = window === undefined ? "an unknown window" : `${window} tokens`;
   if (totalTokens === undefined || totalTokensFresh === false) return `unknown use of ${room}, until the next reply`;
   const share = window ? ` (${Math.round((100 * totalTokens) / window)} %)` : "";

@@ -38,9 +38,10 @@ type Row = ReturnType<typeof sessionRow>;
 export async function gatewayStatus(sources: StatusSources, { full, now }: { full: boolean; now: number }) {
   const { sessions, agents } = sources;
   const agentIds = agents?.list().map(({ id }) => id) ?? [];
-  const defaults = modelDefaults(sources.models);
-  const row = ({ key, entry }: StoredSession) =>
-    sessionRow({ key, entry, agentId: sessions?.agentOf(key), defaults, now });
+  const row = ({ key, entry }: StoredSession) => {
+    const agentId = sessions?.agentOf(key);
+    return sessionRow({ key, entry, agentId, defaults: modelDefaults(sources.models, agentId), now });
+  };
   const recentRows = async (agentId?: string): Promise<Row[]> => {
     if (!sessions || !full) return [];
     const limit = RECENT + SPECIAL.size;
@@ -79,7 +80,7 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
     sessions: {
       paths: full && sessions ? [sessions.location] : [],
       count,
-      defaults: full ? defaults : { model: null, contextTokens: null },
+      defaults: full ? modelDefaults(sources.models) : { model: null, contextTokens: null },
       recent,
       byAgent,
     },
@@ -90,9 +91,9 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
 }
 
 /** Choice: a gateway without a usable model has no default model, which is not an error here. */
-function modelDefaults(models: StatusSources["models"]): ModelDefaults {
+function modelDefaults(models: StatusSources["models"], agentId?: string): ModelDefaults {
   try {
-    const model = models?.resolve();
+    const model = models?.resolve(undefined, agentId);
     return { model: model?.id ?? null, contextTokens: model?.contextWindow ?? null };
   } catch (error) {
     if (!isGatewayError(error)) throw error;

@@ -98,7 +98,7 @@ export function createModels(options: ModelsOptions): ModelDesk {
 
   return {
     list: () => choicesOf(catalogue(), policy()),
-    resolve: (ref = options.policy?.()?.primary?.()) => pickModel(catalogue(), policy(), ref),
+    resolve: (ref, agentId) => pickModel(catalogue(), policy(), ref ?? options.policy?.()?.primary?.(agentId)),
     stream: (request, signal) => ask(request, signal),
     coolingUntil: ({ provider }) => {
       const [first] = cooldowns.inOrder(accounts(provider));

@@ -8,7 +8,7 @@ import { resolveSession } from "./finding/resolving.ts";
 import { archiveName, type Lifecycle } from "./lifecycle/lifecycle.ts";
 import type { PatchSession } from "./patching/patch-session.ts";
 import type { PatchParams } from "./patching/patching.ts";
-import { type ModelDefaults, modelOf } from "./store/entries.ts";
+import { type DefaultsOf, modelOf } from "./store/entries.ts";
 import type { SessionStore } from "./store/store.ts";
 import type { Transcripts } from "./transcripts/transcripts.ts";
 
@@ -21,7 +21,7 @@ export interface MethodOptions {
   readonly lifecycle: Lifecycle;
   readonly clock: Pick<Clock, "now">;
   readonly canonicalKey: (key: string) => string;
-  readonly modelDefaults: () => ModelDefaults;
+  readonly modelDefaults: DefaultsOf;
   readonly patch: PatchSession;
 }
 
@@ -31,7 +31,7 @@ export function createHandlers(options: MethodOptions): Handlers<typeof sessions
   async function patch(params: PatchParams) {
     const key = canonicalKey(params.key);
     const entry = await options.patch({ ...params, key });
-    return { ok: true as const, path: store.location, key, entry, resolved: modelOf(entry, modelDefaults()) };
+    return { ok: true as const, path: store.location, key, entry, resolved: modelOf(entry, modelDefaults(key)) };
   }
 
   async function compact(key: string, keep: number) {
@@ -49,7 +49,7 @@ export function createHandlers(options: MethodOptions): Handlers<typeof sessions
   }
 
   return {
-    list: ({ params }) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults: modelDefaults() }),
+    list: ({ params }) => listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults }),
     preview: ({ params }) => previewSessions(transcripts, params, { now: clock.now(), canonicalKey }),
     resolve: async ({ params }) => ({ ok: true as const, key: await resolveSession(store, params, canonicalKey) }),
 

@@ -8,7 +8,7 @@ import { Retention as RetentionPoint, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { UsageRecords } from "@svc/sdk/usage";
 import { AgentToAgent, Bindings, SessionConfig, SessionTools, type Settings } from "./config.ts";
-import { canonicalKey, isSpecial, mainSessionKey } from "./keys-routing/keys.ts";
+import { agentOf, canonicalKey, isSpecial, mainSessionKey } from "./keys-routing/keys.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";
 import { createMaintenance } from "./lifecycle/maintenance.ts";
 import { Retention } from "./lifecycle/retention.ts";
@@ -16,7 +16,7 @@ import { createHandlers } from "./methods.ts";
 import { createPatch } from "./patching/patch-session.ts";
 import { createSessions } from "./service.ts";
 import { createDamageLog } from "./store/damage.ts";
-import type { ModelDefaults } from "./store/entries.ts";
+import type { DefaultsOf, ModelDefaults } from "./store/entries.ts";
 import { SessionStore } from "./store/store.ts";
 import { sessionsHistoryTool } from "./tools/history-tool.ts";
 import { createReaching } from "./tools/reaching.ts";
@@ -59,7 +59,9 @@ export default definePlugin({
     const rules = () => ({ defaultAgentId: services.agents.get()?.defaultId ?? FALLBACK_AGENT_ID, mainKey, scope });
     const canonical = (key: string) => canonicalKey(key, rules());
     const mainSession = () => mainSessionKey(rules());
-    const modelDefaults = () => defaultsOf(services.models.get());
+    const agentIdOf = (key: string) => agentOf(key, rules());
+    const modelDefaults: DefaultsOf = (key) =>
+      defaultsOf(services.models.get(), key === undefined ? key : agentIdOf(key));
     const damage = createDamageLog(log);
     const store = new SessionStore({ storage, clock, damage });
     const transcripts = new Transcripts({ storage, clock, damage });
@@ -77,7 +79,11 @@ export default definePlugin({
       timeZone: () => services.agents.get()?.timeZone ?? machineZone(),
     });
     const reaching = createReaching({ store, rules, reach: () => settings.reach });
-    const models = () => ({ models: services.models.get(), policy: services.policy.get() });
+    const models = (key: string) => ({
+      models: services.models.get(),
+      policy: services.policy.get(),
+      agentId: agentIdOf(key),
+    });
     const patch = createPatch({ store, lifecycle, clock, models });
     const service = createSessions({
       store,
@@ -135,10 +141,10 @@ export default definePlugin({
   },
 });
 
-/** The default model; nulls without one, so that sessions can still be listed. */
-function defaultsOf(models: Models | undefined): ModelDefaults {
+/** The default model of the agent; nulls without one, so that sessions can still be listed. */
+function defaultsOf(models: Models | undefined, agentId: string | undefined): ModelDefaults {
   try {
-    const model = models?.resolve();
+    const model = models?.resolve(undefined, agentId);
     return {
       modelProvider: model?.provider ?? null,
       model: model?.id ?? null,

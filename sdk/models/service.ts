@@ -185,9 +185,10 @@ export interface Models {
   /**
    * @param ref `provider/id`, a bare id or an alias; absent: `ModelPolicy.primary`, else `models.default`, else the
    * first model.
+   * @param agentId agent whose first model is meant by an absent `ref`; default: the default agent
    * @throws GatewayError `NOT_FOUND` if nothing matches.
    */
-  resolve(ref?: string): ResolvedModel;
+  resolve(ref?: string, agentId?: string): ResolvedModel;
   /**
    * Sends a request to `request.model`. Tries the accounts of its provider in turn, recently failed ones last; an
    * account that fails before its first chunk cools down, and the next one is used. Sets `finish.usage.cost`. Same
@@ -202,14 +203,14 @@ export interface Models {
 export interface ModelPolicy {
   /** `provider/model` -> its alias; `undefined`: every model may be used. */
   allowed(): ReadonlyMap<string, { readonly alias?: string }> | undefined;
-  /** Reference of the default agent's first model; `undefined` or absent: `models.default` decides. */
-  primary?(): string | undefined;
+  /** Reference of the agent's first model; `undefined` or absent: `models.default` decides. Default: the default agent. */
+  primary?(agentId?: string): string | undefined;
 }
 
 /** Token of the service. */
 export const ModelPolicy = defineService<ModelPolicy>()("model.policy", "1.0.0", {
   summary:
-    "Model allowlist (`agents.defaults.models`) and model of the default agent. Provided by the plugin `agents`; used by the plugin `models`.",
+    "Model allowlist (`agents.defaults.models`) and the first model of each agent. Provided by the plugin `agents`; used by the plugin `models`.",
 });
 
 /** Token of the service. */

@@ -160,7 +160,7 @@ function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /**
- * The `ModelPolicy` service: `agents.defaults.models`, and the default agent's model.
+ * The `ModelPolicy` service: `agents.defaults.models`, and the first model of each agent.
  * Choice: an empty map restricts nothing, like a missing key, since it would leave no model to use.
  */
 export function createModelPolicy(agents: Pick<ConfiguredAgents, "config" | "settings" | "defaultId">): ModelPolicy {
@@ -170,6 +170,6 @@ export function createModelPolicy(agents: Pick<ConfiguredAgents, "config" | "set
       if (entries.length === 0) return undefined;
       return new Map(entries.map(([ref, { alias }]) => [ref, alias === undefined ? {} : { alias }]));
     },
-    primary: () => agents.settings(agents.defaultId).models[0],
+    primary: (agentId = agents.defaultId) => agents.settings(agentId).models[0],
   };
 }

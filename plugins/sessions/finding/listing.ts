@@ -3,7 +3,7 @@ import type { ParamsOf, ResultOf, Static } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import type { SessionEntry, SessionRow, sessions } from "@svc/sdk/sessions";
 import { channelOf, chatTypeOf, kindOf } from "../keys-routing/keys.ts";
-import { type ModelDefaults, modelOf, type StoredSession } from "../store/entries.ts";
+import { type DefaultsOf, type ModelDefaults, modelOf, type StoredSession } from "../store/entries.ts";
 import type { Cursor, ListFilter } from "../store/statements.ts";
 import type { SessionStore } from "../store/store.ts";
 import { cutAtWord, oneLine } from "../transcripts/text.ts";
@@ -51,7 +51,7 @@ const OBJECTS = ["origin", "deliveryContext"];
 export async function listSessions(
   { store, transcripts }: { readonly store: SessionStore; readonly transcripts: Transcripts },
   params: ListParams,
-  { now, defaults }: { readonly now: number; readonly defaults: ModelDefaults },
+  { now, modelDefaults }: { readonly now: number; readonly modelDefaults: DefaultsOf },
 ): Promise<ResultOf<typeof sessions.list>> {
   const needle = (params.search ?? "").trim().toLowerCase();
   const accept = needle === "" ? undefined : (session: StoredSession) => isFound(session, needle);
@@ -66,12 +66,18 @@ export async function listSessions(
   const last = params.includeLastMessage
     ? await inPages(ids, (some) => transcripts.lastTexts(some, READ_CHARS))
     : undefined;
+  const defaults = modelDefaults();
   const rows = found.map((session) => ({
-    ...rowOf(session, defaults),
+    ...rowOf(session, hasModel(session) ? defaults : modelDefaults(session.key)),
     ...(titles && { derivedTitle: derivedTitle(session.entry, titles.get(session.entry.sessionId)) }),
     ...lastMessage(last?.get(session.entry.sessionId)),
   }));
   return { ts: now, path: store.location, count: rows.length, defaults, sessions: rows };
+}
+
+/** Without one the default of its agent is shown, which takes time to find. */
+function hasModel({ entry: { model, modelOverride } }: StoredSession): boolean {
+  return Boolean(model ?? modelOverride);
 }
 
 async function only(store: Pick<SessionStore, "get">, key: string): Promise<StoredSession[]> {

@@ -4,7 +4,7 @@ import { refusal } from "@svc/sdk/errors";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { SessionConfig } from "../config.ts";
 import { channelOf, text } from "../keys-routing/keys.ts";
-import { expiredEntry, freshEntry, type ModelDefaults } from "../store/entries.ts";
+import { expiredEntry, freshEntry, type DefaultsOf } from "../store/entries.ts";
 import type { SessionStore } from "../store/store.ts";
 import { isStale, type ResetContext, resetPolicyOf, resetTypeOf } from "./reset-policy.ts";
 
@@ -16,7 +16,7 @@ export interface LifecycleOptions {
     readonly started: HookEmitter<typeof HOOKS.sessionStarted>;
     readonly ended: HookEmitter<typeof HOOKS.sessionEnded>;
   };
-  readonly modelDefaults: () => ModelDefaults;
+  readonly modelDefaults: DefaultsOf;
   /** Key of the session that cannot be deleted. */
   readonly mainSessionKey: () => string;
   /** Read at each use: reset policies may change. */
@@ -91,7 +91,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
 
     async reset(key, reason) {
       await passGate(key, reason);
-      const defaults = modelDefaults();
+      const defaults = modelDefaults(key);
       const sessionId = store.newSessionId();
       const { old, entry } = await store.restart(key, (old) =>
         freshEntry(old, { sessionId, now: clock.now(), defaults }),

@@ -13,11 +13,14 @@ export interface ChosenModel {
 export interface ModelSources {
   readonly models: Pick<Models, "resolve"> | undefined;
   readonly policy: ModelPolicy | undefined;
+  /** Agent whose first model is the default. */
+  readonly agentId: string;
 }
 
 /** The default model; `undefined` without one. @throws GatewayError `UNAVAILABLE` without a model catalogue */
-export function defaultModel({ models }: ModelSources): ChosenModel | undefined {
-  return found(catalogue(models), undefined);
+export function defaultModel({ models, agentId }: ModelSources): ChosenModel | undefined {
+  const known = catalogue(models);
+  return found({ resolve: (ref) => known.resolve(ref, agentId) }, undefined);
 }
 
 /**

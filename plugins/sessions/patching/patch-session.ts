@@ -10,8 +10,8 @@ export interface PatchOptions {
   readonly store: SessionStore;
   readonly lifecycle: Pick<Lifecycle, "announceStart">;
   readonly clock: Pick<Clock, "now">;
-  /** The current model catalogue and policy. */
-  readonly models: () => ModelSources;
+  /** The current model catalogue and policy, for a canonical key. */
+  readonly models: (key: string) => ModelSources;
 }
 
 /** Creates a missing session. @param params.key canonical. @returns the new entry. @throws GatewayError as `patched` */
@@ -20,7 +20,7 @@ export type PatchSession = (params: PatchParams) => Promise<SessionEntry>;
 export function createPatch({ store, lifecycle, clock, models }: PatchOptions): PatchSession {
   return async (params) => {
     const { key } = params;
-    const context = { ...models(), key, now: clock.now(), sessionId: store.newSessionId() };
+    const context = { ...models(key), key, now: clock.now(), sessionId: store.newSessionId() };
     const uniqueLabel = labelOf(params);
     const decide = (old: SessionEntry | undefined) => patched(old, params, context);
     const { old, entry } = await store.change(key, decide, uniqueLabel === undefined ? {} : { uniqueLabel });

@@ -120,7 +120,7 @@ function modelInUse(entry: Fields, context: PatchContext): ChosenModel | undefin
   if (typeof id !== "string" || id === "") return defaultModel(context);
   const ref = typeof provider === "string" && provider !== "" ? `${provider}/${id}` : id;
   try {
-    return chooseModel(ref, { models: context.models, policy: undefined });
+    return chooseModel(ref, { ...context, policy: undefined });
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     return undefined; // a removed model supports no level

@@ -27,6 +27,9 @@ export interface ModelDefaults {
   readonly contextTokens: number | null;
 }
 
+/** The model of entries without one. @param key canonical: the default of its agent; absent: that of the default agent */
+export type DefaultsOf = (key?: string) => ModelDefaults;
+
 /** Parameters of the merge statement. */
 export interface EntryPatch {
   /** JSON merge patch applied first: removes the fields that are replaced as a whole. */

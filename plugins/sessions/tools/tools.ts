@@ -5,7 +5,7 @@ import { defineTool, type Tool } from "@svc/sdk/tools";
 import { isFound, rowOf } from "../finding/listing.ts";
 import { kindOf, parseKey } from "../keys-routing/keys.ts";
 import type { PatchSession } from "../patching/patch-session.ts";
-import { type ModelDefaults, modelOf, type StoredSession } from "../store/entries.ts";
+import { type DefaultsOf, modelOf, type StoredSession } from "../store/entries.ts";
 import type { SessionStore } from "../store/store.ts";
 import type { Transcripts } from "../transcripts/transcripts.ts";
 import type { Reaching } from "./reaching.ts";
@@ -26,7 +26,7 @@ export interface ToolOptions {
   readonly reaching: Pick<Reaching, "list">;
   readonly patch: PatchSession;
   readonly clock: Pick<Clock, "now">;
-  readonly modelDefaults: () => ModelDefaults;
+  readonly modelDefaults: DefaultsOf;
   /** Name of the main session of each agent. */
   readonly mainKey: string;
 }
@@ -56,7 +56,7 @@ export function sessionStatusTool(options: ToolOptions): Tool {
         await patch({ key, model: wanted.toLowerCase() === "default" ? null : wanted });
       }
       const [entry, messages] = await Promise.all([store.get(key), transcripts.count(key)]);
-      const status = { key, entry, messages, defaults: modelDefaults(), now: clock.now() };
+      const status = { key, entry, messages, defaults: modelDefaults(key), now: clock.now() };
       return { content: [{ type: "text", text: statusText(status) }], details: statusDetails(status, mainKey) };
     },
   });
@@ -85,7 +85,10 @@ export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: To
         isFound(session, needle) && (kinds.length === 0 || kinds.some((kind) => kind === toolKindOf(session, mainKey)));
       const updatedSince = activeMinutes === undefined ? undefined : Math.max(0, clock.now() - activeMinutes * 60_000);
       const found = await reaching.list(call.sessionKey, { updatedSince, accept, limit });
-      const rows = found.map((session) => ({ ...rowOf(session, modelDefaults()), kind: toolKindOf(session, mainKey) }));
+      const rows = found.map((session) => ({
+        ...rowOf(session, modelDefaults(session.key)),
+        kind: toolKindOf(session, mainKey),
+      }));
       const text = found.length === 0 ? "No sessions." : found.map(listLine).join("\n");
       const details = { count: rows.length, sessions: rows };
       // People on a channel choose their own names and the names of their groups.

@@ -11,6 +11,7 @@ function open(fields: object = {}) {
   const state = { entry: { sessionId: "s", updatedAt: 1, ...fields } as SessionEntry };
   const acts: string[] = [];
   const sessions: Partial<Sessions> = {
+    agentOf: () => "main",
     get: async () => state.entry,
     async ensure(key, patch = {}) {
       acts.push(`set ${Object.keys(patch).join(",")} ${key}`);
@@ -130,6 +131,7 @@ describe("/trust and /status", () => {
       }));
       let entry: Partial<SessionEntry> = {};
       const sessions: Partial<Sessions> = {
+        agentOf: () => "main",
         context: async () => ({ summary: undefined, items }),
         get: async () => entry as SessionEntry,
         async ensure(_key, patch = {}) {

@@ -15,6 +15,7 @@ import { having, openCommands, principalWith } from "./commands-scene.ts";
 function session(fields: object = {}, more: Partial<Sessions> = {}) {
   const state = { entry: { sessionId: "s", updatedAt: 1, ...fields } as SessionEntry };
   const sessions: Partial<Sessions> = {
+    agentOf: () => "main",
     get: async () => state.entry,
     ensure: async (_key, patch = {}) => (state.entry = { ...state.entry, ...patch }),
     context: async () => ({ summary: undefined, items: [] }),
@@ -42,7 +43,7 @@ describe("/usage", () => {
 
   it("sets the line below answers, and refuses another word", async () => {
     const patches: unknown[] = [];
-    const call = async (_method: unknown, params: unknown) => void patches.push(params);
+    const call = async (_method: unknown, params: unknown) => (patches.push(params), { entry: {} });
     const { says } = openCommands({ sessions: session(), call: call as unknown as CommandSources["call"] });
     assert.equal(await says("/usage tokens"), "Usage below answers in channels: tokens.");
     assert.deepEqual(patches, [{ key: "agent:main:main", responseUsage: "tokens" }]);

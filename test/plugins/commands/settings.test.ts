@@ -16,7 +16,8 @@ const MODELS = [
 
 const models: Partial<Models> = {
   list: () => MODELS,
-  resolve: (ref = "a/plain") => {
+  resolve: (given, agentId) => {
+    const ref = given ?? (agentId === "ops" ? "b/other" : "a/plain");
     const found = MODELS.find(({ provider, id }) => ref === id || ref === `${provider}/${id}`);
     return found ? { ...found, api: "x" } : notFound(`no model ${ref}`);
   },
@@ -26,28 +27,36 @@ interface Scene {
   readonly fields?: Partial<SessionEntry>;
   readonly plugins?: readonly string[];
   readonly without?: keyof CommandSources;
+  readonly session?: string;
+  /** Default model of the agent: `sessions.patch` clears a choice of it. */
+  readonly standard?: string;
 }
 
 /** Commands over one session. `patches`: what they changed with `sessions.patch`. */
-function open({ fields = {}, plugins = [], without }: Scene = {}) {
+function open({ fields = {}, plugins = [], without, session = KEY, standard = "a/plain" }: Scene = {}) {
   const patches: object[] = [];
   const sessions: Partial<Sessions> = {
     get: async () => ({ sessionId: "s", updatedAt: 1, ...fields }),
+    agentOf: (key) => key.split(":")[1] ?? "main",
     sendPolicy: (_key, entry) => entry?.sendPolicy ?? "allow",
   };
   const info: Partial<GatewayInfo> = {
     plugins: () => plugins.map((id) => ({ id, state: "active" })) as unknown as ReturnType<GatewayInfo["plugins"]>, // only these are read
   };
   const call = async (method: Method, params: object) => {
-    const { key, ...patch } = params as { key: string };
-    assert.deepEqual([method.name, key], ["sessions.patch", KEY]);
+    const { key, ...patch } = params as { key: string; model?: string | null };
+    assert.deepEqual([method.name, key], ["sessions.patch", session]);
     patches.push(patch);
+    const [providerOverride, modelOverride] = patch.model?.split("/") ?? [];
+    return {
+      entry: modelOverride === undefined || patch.model === standard ? {} : { providerOverride, modelOverride },
+    };
   };
   const sources = {
     sessions: having(sessions),
     models: having(models),
     info: having(info),
-    call: call as unknown as CommandSources["call"], // the answer is not used
+    call: call as unknown as CommandSources["call"], // only the entry of the answer is used
   };
   return { patches, ...openCommands({ ...sources, ...(without && { [without]: having(undefined) }) }) };
 }
@@ -96,6 +105,20 @@ describe("a setting of the session", () => {
       assert.match(await says(text), reply);
       assert.deepEqual(patches, patch ? [patch] : []);
     });
+
+  it("of another agent names the model of that agent", async () => {
+    const sessionKey = "agent:ops:main";
+    const { says } = open({ session: sessionKey, standard: "b/other" });
+    const replies = [];
+    for (const text of ["/model", "/model a/plain", "/model 3", "/model default"])
+      replies.push((await says(text, { sessionKey })).split("\n")[0]);
+    assert.deepEqual(replies, [
+      "Model: b/other. Choose another: /model <name or number>; /model default.",
+      "Model: a/plain.",
+      "Model: b/other.",
+      "Model: the default, b/other.",
+    ]);
+  });
 
   it("is set the same way when the message is repeated", async () => {
     const { says, patches } = open();

@@ -117,6 +117,12 @@ describe("status", () => {
     assert.deepEqual(stray, []);
   });
 
+  it("shows the default model of the agent for a session without one", async () => {
+    const named: typeof models = { resolve: (_ref, agentId = "m1") => ({ ...models.resolve(), id: agentId }) };
+    const { sessions: shown } = await gatewayStatus({ sessions, agents, models: named }, { full: true, now: NOW });
+    assert.deepEqual([shown.defaults.model, shown.recent[0]?.model], ["m1", "main"]);
+  });
+
   it("has no default model if none is usable", async () => {
     const none = { resolve: () => notFound("no model") };
     const status = await gatewayStatus({ sessions, agents, models: none }, { full: true, now: NOW });

@@ -71,6 +71,20 @@ async function* yields(...events: ModelEvent[]): AsyncGenerator<ModelEvent> {
   yield* events;
 }
 
+it("resolves a reference, else the first model of the agent", () => {
+  const config = withDefaults(ModelsConfig, {
+    providers: { acme: { ...providers.acme, models: [{ id: "m" }, { id: "n" }] } },
+  });
+  const policy = () => ({
+    allowed: () => undefined,
+    primary: (agentId = "main") => (agentId === "ops" ? "n" : undefined),
+  });
+  const view = viewOf({ stream: () => yields() }, []);
+  const models = createModels({ config, providers: view, requestHook: hook(), clock: createFakeClock(), policy });
+  const ids = [models.resolve(), models.resolve(undefined, "ops"), models.resolve("m", "ops")].map(({ id }) => id);
+  assert.deepEqual(ids, ["m", "n", "m"]);
+});
+
 describe("a request to a model", () => {
   it("passes the account to the provider, and its events on", async () => {
     const { models, asked } = setup(() => yields(text, finish));

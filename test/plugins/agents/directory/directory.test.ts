@@ -110,10 +110,12 @@ describe("model policy", () => {
   });
 
   it("says what the default agent asks first", () => {
-    const primary = (config: object) => createModelPolicy(directory(config)).primary?.();
+    const primary = (config: object, agentId?: string) => createModelPolicy(directory(config)).primary?.(agentId);
     assert.equal(primary({}), undefined);
     assert.equal(primary({ defaults: { model: { primary: "p/one", fallbacks: ["p/two"] } } }), "p/one");
     assert.equal(primary({ defaults: { model: "p/one" }, list: [{ id: "main", model: "p/own" }] }), "p/own");
+    const other = { defaults: { model: "p/one" }, list: [{ id: "main", model: "p/own" }, { id: "ops" }] };
+    assert.deepEqual([primary(other), primary(other, "ops")], ["p/own", "p/one"]);
   });
 
   it("allows all when none is named", () => {

@@ -26,7 +26,8 @@ async function seeded(t: TestContext) {
     clock.advance(MINUTE);
     await store.ensure(key, patch);
   }
-  const list = (params: ListParams) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults });
+  const list = (params: ListParams) =>
+    listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults: () => defaults });
   return { store, clock, list };
 }
 
@@ -89,7 +90,8 @@ describe("listSessions", () => {
     const { store, transcripts, clock } = await openStore(t);
     const keys = Array.from({ length: 1101 }, (_, n) => `agent:main:s${String(n).padStart(4, "0")}`);
     await Promise.all(keys.map((key) => store.ensure(key))); // all in the same millisecond
-    const list = (params: ListParams) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults });
+    const list = (params: ListParams) =>
+      listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults: () => defaults });
     const { sessions: all } = await list({ includeDerivedTitles: true });
     const listed = all.map(({ key }) => key);
     assert.deepEqual(listed, keys.toReversed());

@@ -15,8 +15,9 @@ const KNOWN = [
 ];
 const models = {
   list: () => [],
-  resolve: (ref = "dp/dm") =>
-    KNOWN.find(({ provider, id }) => ref === id || ref === `${provider}/${id}`) ?? notFound(`no model "${ref}"`),
+  resolve: (ref?: string, agentId?: string, wanted = ref ?? (agentId === "ops" ? "p/plain" : "dp/dm")) =>
+    KNOWN.find(({ provider, id }) => wanted === id || wanted === `${provider}/${id}`) ??
+    notFound(`no model "${wanted}"`),
 } as unknown as Models; // nothing is streamed here
 const policy = (allowed: Record<string, { alias?: string }>): ModelPolicy => ({
   allowed: () => new Map(Object.entries(allowed)),
@@ -156,6 +157,14 @@ describe("the model in sessions.patch", () => {
       await fields({ model: "p/plain" });
       assert.deepEqual(await fields({ model }), {}, String(model));
     }
+  });
+
+  it("is cleared when it is the default of the session's agent, not of another one", async (t) => {
+    const { fields, patch } = await start(t);
+    const key = "agent:ops:foo";
+    assert.deepEqual(await fields({ key, model: "dp/dm" }), { modelOverride: "dm", providerOverride: "dp" });
+    assert.deepEqual(await fields({ key, model: "p/plain" }), {});
+    assert.deepEqual((await patch({ key, model: null })).resolved, { modelProvider: "p", model: "plain" });
   });
 
   it("may be an unknown reference while there is no allowlist", async (t) => {

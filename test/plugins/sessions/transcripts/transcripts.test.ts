@@ -165,7 +165,10 @@ describe("rows that cannot be read", () => {
     assert.deepEqual(previews, [{ key: KEY, status: "ok", items, damaged: 2 }]);
     const defaults = { modelProvider: null, model: null, contextTokens: null };
     const wanted = { includeDerivedTitles: true, includeLastMessage: true };
-    const listed = await listSessions({ store, transcripts }, wanted, { now: clock.now(), defaults });
+    const listed = await listSessions({ store, transcripts }, wanted, {
+      now: clock.now(),
+      modelDefaults: () => defaults,
+    });
     const [row] = listed.sessions;
     assert.deepEqual([row?.derivedTitle, row?.lastMessagePreview], ["3", "3"]);
     assert.equal((await transcripts.cut(KEY, 2))?.kept, 2);
