@@ -9,6 +9,7 @@ import { visible } from "./terminal-text.ts";
 export { namesNextStep, type NextStep, withNext } from "./next-step.ts";
 export { commandText } from "./command-text.ts";
 export * from "./security-check.ts";
+export * from "./setting-path.ts";
 export { cut, table, time, visible, visibleLines } from "./terminal-text.ts";
 
 /** Address and credentials of a gateway, from the options, the environment, the configuration or the last start. */

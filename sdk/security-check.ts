@@ -2,6 +2,7 @@
 import { isLoopbackHost } from "./client/address.ts";
 import type { GatewayClient } from "./client/index.ts";
 import { commandText } from "./command-text.ts";
+import { type SettingPath, settingText } from "./setting-path.ts";
 
 /**
  * `critical`: an attacker can take over the gateway or read its secrets. `warning`: one more mistake leads to that.
@@ -88,20 +89,6 @@ export function isClearAddress(value: unknown): value is string {
   if (typeof value !== "string" || !URL.canParse(value)) return false;
   const { protocol, hostname } = new URL(value);
   return ["http:", "ws:"].includes(protocol) && !isLoopbackHost(hostname);
-}
-
-/** Keys and list indexes. */
-export type SettingPath = readonly (string | number)[];
-
-/** A path in the notation of `svc config set`, quoted if necessary: `mcp.servers."a.b".args[1]`. */
-export function settingText(path: SettingPath): string {
-  return path
-    .map((part, index) => {
-      if (typeof part === "number") return `[${part}]`;
-      const text = /^[^.[\]"'\s]+$/.test(part) ? part : JSON.stringify(part);
-      return index === 0 ? text : `.${text}`;
-    })
-    .join("");
 }
 
 /** Texts that need no quotes as a value, unless JSON5 gives them another meaning. */

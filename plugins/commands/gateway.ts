@@ -1,13 +1,15 @@
 /** `/restart` and `/config`: the gateway itself, for its owner. */
 import { invalidRequest } from "@svc/sdk";
-import { settingText } from "@svc/sdk/cli";
+import { parseSetting, type SettingPath, settingPlace, settingText, valueAt } from "@svc/sdk/cli";
 import type { ChatCommandCall } from "@svc/sdk/commands";
 import type { ConfigStore, ConfigWritten } from "@svc/sdk/config";
 import { alone, answering, type CommandSources, type CommandTable, need } from "./sources.ts";
-import { parsePath, parseValue, placeIn, type SettingPath, valueAt } from "./setting.ts";
 
 /** Choice: characters of a value that are shown. */
 const MAX_SHOWN = 3_000;
+
+/** Verb, path and value; keys in quotes may have spaces. */
+const CONFIG = /^(\S+)(?:\s+((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"'])+))?(?:\s+([^]+))?$/;
 
 export function gatewayCommands(sources: CommandSources): CommandTable {
   return {
@@ -38,17 +40,27 @@ async function restart(sources: CommandSources, call: ChatCommandCall): Promise<
 }
 
 async function config(store: ConfigStore, call: ChatCommandCall): Promise<string> {
-  const [, verb = "", pathText = "", valueText] = /^(\S+)(?:\s+(\S+))?(?:\s+([^]+))?$/.exec(call.text) ?? [];
+  const [, verb = "", pathText = "", valueText] = CONFIG.exec(call.text) ?? [];
   const word = verb.toLowerCase();
   const hasValue = valueText !== undefined;
-  if (word === "get" && !hasValue) return shownSetting(store, pathText === "" ? [] : parsePath(pathText));
+  if (word === "get" && !hasValue) return shownSetting(store, pathText === "" ? [] : parseSetting(pathText));
   if (pathText === "" || (word === "set") !== hasValue || (word !== "set" && word !== "unset"))
     return invalidRequest("write /config get [path], /config set <path> <value> or /config unset <path>");
-  const path = parsePath(pathText);
+  const path = parseSetting(pathText);
   const value = valueText === undefined ? undefined : parseValue(valueText);
   const author = { actor: call.principal.id, action: `chat command /config ${word}` };
-  const written = await store.edit(author, (parsed) => [{ path: placeIn(parsed, path), value }]);
+  const written = await store.edit(author, (parsed) => [{ path: settingPlace(parsed, path), value }]);
   return writtenText(written, path);
+}
+
+/** JSON, else the text itself. @throws GatewayError `INVALID_REQUEST` for a text that begins like JSON and is none */
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (/^\s*[{["]/.test(text)) return invalidRequest("the value is not JSON; correct it, or write a plain word");
+    return text;
+  }
 }
 
 /** Secrets are redacted by the store. */
@@ -68,7 +80,7 @@ function writtenText({ config: all, changed, reload }: ConfigWritten, path: Sett
 }
 
 function settingLine(all: unknown, path: SettingPath): string {
-  const place = placeIn(all, path);
+  const place = settingPlace(all, path);
   const value = valueAt(all, place);
   return `${settingText(place)}: ${value === undefined ? "not set" : shown(value)}`;
 }

@@ -7,7 +7,6 @@ import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/config";
 import type { Restarts } from "@svc/sdk/gateway";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { UsageRecords } from "@svc/sdk/usage";
-import { parsePath, parseValue } from "../../../plugins/commands/setting.ts";
 import type { CommandSources } from "../../../plugins/commands/sources.ts";
 import { having, openCommands, principalWith } from "./commands-scene.ts";
 
@@ -225,19 +224,29 @@ describe("/config", () => {
     ["gateway.port", ["gateway", "port"]],
     ["plugins.use[0]", ["plugins", "use", 0]],
     ['hooks."a.b".x', ["hooks", "a.b", "x"]],
+    ['hooks."a b".x', ["hooks", "a b", "x"]],
+    ["hooks['a b'].x", ["hooks", "a b", "x"]],
     ["a..b", undefined],
     ["a.", undefined],
     ["a[x]", undefined],
     ["a.__proto__.b", undefined],
   ];
   for (const [text, path] of paths)
-    it(`reads the path ${text}`, () => {
-      if (path) assert.deepEqual(parsePath(text), path);
-      else assert.throws(() => parsePath(text), { code: "INVALID_REQUEST" });
+    it(`reads the path ${text}`, async () => {
+      const { says, edits } = open();
+      const set = says(`/config set ${text} 1`);
+      if (!path) return assert.rejects(set, { code: "INVALID_REQUEST" });
+      await set;
+      assert.deepEqual(edits, [[{ path, value: 1 }]]);
     });
 
-  it("reads values as JSON, or as text", () => {
-    assert.deepEqual([parseValue("1"), parseValue("true"), parseValue("a b")], [1, true, "a b"]);
-    assert.throws(() => parseValue("{a"), { code: "INVALID_REQUEST", message: /is not JSON/ });
+  it("reads values as JSON, or as text", async () => {
+    const { says, edits } = open();
+    for (const value of ["1", "true", "a b"]) await says(`/config set a ${value}`);
+    assert.deepEqual(
+      edits.map(([edit]) => edit?.value),
+      [1, true, "a b"],
+    );
+    await assert.rejects(says("/config set a {a"), { code: "INVALID_REQUEST", message: /is not JSON/ });
   });
 });
