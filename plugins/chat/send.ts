@@ -146,7 +146,7 @@ async function obey(options: SendOptions, checked: Checked, command: ParsedComma
     principal: call.principal,
     runId: call.params.idempotencyKey,
     surface: "chat",
-    ...(images.length === 0 ? {} : { hasImages: true }),
+    ...(images.length === 0 ? {} : { hasFiles: true }),
   })) ?? { message: checked.message }; // the plugin stopped meanwhile
   if ("reply" in outcome) return answer(options, checked, outcome.reply);
   const { message, compact, before } = outcome;

@@ -33,7 +33,6 @@ export function conversationCommands(sources: CommandSources): CommandTable {
     },
     status: {
       summary: "show who wrote the messages in this conversation, its model and its replies in progress",
-      scope: "operator.read",
       ...alone((call) => status(sources, call)),
     },
     whoami: { summary: "show who you are to the gateway", scope: "operator.read", ...alone(whoami) },
@@ -52,7 +51,7 @@ function restart(sources: CommandSources, reason: "new" | "reset", summary: stri
     summary,
     usage: "[message]",
     async run(call) {
-      const { text, sessionKey, runId, hasImages } = call;
+      const { text, sessionKey, runId, hasFiles } = call;
       const sessions = need(sources.sessions, "sessions", call);
       /** The mark keeps a repetition from resetting what was written since. */
       const reset = async () => {
@@ -60,7 +59,7 @@ function restart(sources: CommandSources, reason: "new" | "reset", summary: stri
         await sessions.reset(sessionKey, reason);
         await sessions.ensure(sessionKey, { resetByRunId: runId });
       };
-      if (text !== "" || hasImages) return { message: text, before: reset };
+      if (text !== "" || hasFiles) return { message: text, before: reset };
       await reset();
       return { reply: done };
     },

@@ -18,7 +18,6 @@ export function modelCommands(sources: CommandSources): CommandTable {
     models: {
       summary: "list the models",
       usage: "[provider]",
-      scope: "operator.read",
       ...answering(async (call) => listed(need(sources.models, "models", call).list(), call.text)),
     },
     think: {
@@ -125,11 +124,11 @@ async function reasoning(sources: CommandSources, call: ChatCommandCall): Promis
     const { reasoningLevel = "off" } = await entryOf(sources, call);
     return `Reasoning: ${String(reasoningLevel)}.`;
   }
-  const level = chosen(call, ["off", "on", "stream", "default"]);
-  if (level === "on")
+  if (call.text.toLowerCase() === "on")
     invalidRequest(
       "/reasoning on has no effect: reasoning is only sent as it is written, never with the reply; use stream",
     );
+  const level = chosen(call, ["off", "stream", "default"]);
   await patchSession(sources, call, { reasoningLevel: level === "default" ? null : level });
   return `Reasoning: ${level}.`;
 }

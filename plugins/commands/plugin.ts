@@ -29,7 +29,7 @@ export default definePlugin({
     const { clock, log, services } = gateway;
     const commands = createChatCommands({ view: gateway.own(ChatCommand), log });
     gateway.provide(ChatCommands, commands);
-    const sources = { ...services, clock, list: commands.list, call: gateway.call.bind(gateway) };
+    const sources = { ...services, clock, commands, call: gateway.call.bind(gateway) };
     for (const [name, command] of Object.entries(builtinCommands(sources))) gateway.extend(ChatCommand, name, command);
   },
 });

@@ -48,13 +48,10 @@ async function activation(sources: CommandSources, call: ChatCommandCall): Promi
 
 async function send(sources: CommandSources, call: ChatCommandCall): Promise<string> {
   if (call.text === "") {
-    const entry = await entryOf(sources, call);
-    const word = need(sources.sessions, "sessions", call).sendPolicy(call.sessionKey, {
-      sessionId: "",
-      updatedAt: 0,
-      ...entry,
-    });
-    return `Sending: ${word === "allow" ? "on" : "off"}${entry.sendPolicy === undefined ? " (default)" : ""}.`;
+    const known = need(sources.sessions, "sessions", call);
+    const entry = await known.get(call.sessionKey);
+    const word = known.sendPolicy(call.sessionKey, entry) === "allow" ? "on" : "off";
+    return `Sending: ${word}${entry?.sendPolicy === undefined ? " (default)" : ""}.`;
   }
   const word = chosen(call, ["on", "off", "default"]);
   await patchSession(sources, call, { sendPolicy: POLICY_WORDS[word] });

@@ -91,6 +91,8 @@ function unknownText(name: string, known: readonly Found[]): string {
 }
 
 function scopeText(name: string, scope: Scope): string {
+  if (scope === DEFAULT_SCOPE)
+    return `Only people the agent works for can use /${name}. The owner of this gateway can add you: /whoami shows your id (scope ${scope}).`;
   if (scope !== "operator.admin") return `/${name} needs the scope ${scope}, which you do not have.`;
   return `Only the owner of this gateway can use /${name}, as a client with operator.admin: svc chat.`;
 }

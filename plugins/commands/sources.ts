@@ -1,7 +1,7 @@
 /** What the built-in commands work with. Every service is live: a command names the plugin that is missing. */
 import { invalidRequest, type Clock, type Live, notFound, type PluginGateway } from "@svc/sdk";
 import type { AgentRuns } from "@svc/sdk/agents";
-import type { ChatCommand, ChatCommandCall, ListedCommand } from "@svc/sdk/commands";
+import type { ChatCommand, ChatCommandCall, ChatCommands } from "@svc/sdk/commands";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { GatewayInfo, Restarts } from "@svc/sdk/gateway";
 import type { Models } from "@svc/sdk/models";
@@ -20,7 +20,7 @@ export interface CommandSources {
   /** Calls a method of the gateway as this plugin. */
   readonly call: PluginGateway["call"];
   /** All commands, also those of other plugins. */
-  readonly list: () => readonly ListedCommand[];
+  readonly commands: Pick<ChatCommands, "list" | "parse">;
 }
 
 /** Commands by name, without the slash. */

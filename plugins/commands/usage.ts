@@ -25,7 +25,6 @@ export function usageCommands(sources: CommandSources): CommandTable {
     },
     context: {
       summary: "show how full the model's context is, and what is in it",
-      scope: "operator.read",
       ...alone((call) => context(sources, call)),
     },
   };

@@ -16,8 +16,8 @@ export interface ChatCommandCall {
   readonly runId: string;
   /** `RunRequest.source` of the runs that this surface starts: `chat` or `channel`. */
   readonly surface: string;
-  /** The message also contains images; an outcome with `message`, even an empty one, sends them to the agent. */
-  readonly hasImages?: true;
+  /** The message also has files; an outcome with `message`, even an empty one, sends them to the agent. */
+  readonly hasFiles?: true;
   /** Conversation of a channel. */
   readonly address?: ToolAddress;
   /** The person, as the channel knows them. */

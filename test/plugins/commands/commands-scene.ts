@@ -27,7 +27,7 @@ export function viewOf(commands: Readonly<Record<string, ChatCommand>>): Extensi
 }
 
 /** Sources without any service. */
-export const NOTHING: Omit<CommandSources, "list"> = {
+export const NOTHING: Omit<CommandSources, "commands"> = {
   sessions: having(undefined),
   runs: having(undefined),
   models: having(undefined),
@@ -54,7 +54,11 @@ export function openCommands(
 ): CommandScene {
   const logged: string[] = [];
   const log = { warn: (_fields: object, text: string) => void logged.push(text) };
-  const sources: CommandSources = { ...NOTHING, ...given, list: () => commands.list() };
+  const sources: CommandSources = {
+    ...NOTHING,
+    ...given,
+    commands: { list: () => commands.list(), parse: (text) => commands.parse(text) },
+  };
   const commands: ChatCommands = createChatCommands({ view: viewOf({ ...builtinCommands(sources), ...others }), log });
   const base = { sessionKey: KEY, principal: principalWith("operator.admin"), runId: "r1", surface: "chat" };
   return {

@@ -51,8 +51,8 @@ describe("/new and /reset", () => {
     assert.deepEqual(acts, [`new ${KEY}`, `set resetByRunId ${KEY}`]);
   });
 
-  it("without a text but with images start a run, too", async () => {
-    assert.equal(await open().says("/new", { hasImages: true }), JSON.stringify({ message: "" }));
+  it("without a text but with files start a run, too", async () => {
+    assert.equal(await open().says("/new", { hasFiles: true }), JSON.stringify({ message: "" }));
   });
 });
 

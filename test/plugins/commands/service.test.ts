@@ -42,7 +42,11 @@ describe("running a command", () => {
 
   const scopes: [needs: Scope | undefined, held: Scope, reply: RegExp][] = [
     [undefined, "operator.write", /^ran$/],
-    [undefined, "operator.read", /^\/one needs the scope operator\.write, which you do not have\.$/],
+    [
+      undefined,
+      "operator.read",
+      /^Only people the agent works for can use \/one\. The owner .* can add you: \/whoami shows your id \(scope operator\.write\)\.$/,
+    ],
     ["operator.read", "operator.read", /^ran$/],
     ["operator.approvals", "operator.write", /^\/one needs the scope operator\.approvals/],
     ["operator.admin", "operator.write", /^Only the owner of this gateway can use \/one, as a client with/],
@@ -73,13 +77,29 @@ describe("running a command", () => {
   });
 });
 
+it("a stranger in a group sees the help for strangers and their own id, and nothing of the session", async () => {
+  const { commands, says } = openCommands();
+  const principal = principalWith("operator.read");
+  const open = commands.list().filter(({ scope }) => scope === "operator.read");
+  assert.deepEqual(
+    open.map(({ name }) => name),
+    ["help", "whoami"],
+  );
+  const lines = (await says("/help", { principal })).split("\n").map((line) => line.split(/[ :]/)[0]);
+  assert.deepEqual(lines, ["/help", "/whoami", "Other"]);
+  for (const text of ["/status", "/models", "/context", "/model", "/new", "/stop", "/usage", "/queue"])
+    assert.match(await says(text, { principal }), /^Only people the agent works for can use/, text);
+  for (const text of ["/trust", "/send", "/restart", "/config get"])
+    assert.match(await says(text, { principal }), /^Only the owner of this gateway/, text);
+});
+
 describe("/help", () => {
   it("lists the commands of all plugins that the caller may use", async () => {
     const { says } = openCommands({}, { one: command(() => "1", { usage: "[n]" }) });
     const all = await says("/help");
     for (const line of [/^\/compact \[what to keep\]: /m, /^\/one \[n\]: does something$/m, /^\/trust: /m])
       assert.match(all, line);
-    assert.match(all, /\nAnything else goes to the agent\.$/);
+    assert.match(all, /\nOther texts go to the agent\. To send it a text that begins with \/word, write \/\/word\.$/);
     const some = await says("/commands", { principal: principalWith("operator.write") });
     assert.match(some, /^\/one /m);
     assert.doesNotMatch(some, /^\/trust/m);
@@ -88,6 +108,9 @@ describe("/help", () => {
   it("shows one command, and refuses another", async () => {
     const { says } = openCommands();
     assert.match(await says("/help /New"), /^\/new \[message\]: [^\n]+$/);
+    assert.match(await says("/help commands"), /^\/help \[command\]: [^\n]+$/, "an alias");
+    const steer = openCommands({}, { "steer-on": command(() => "") });
+    assert.match(await steer.says("/help steer_on"), /^\/steer-on: does something$/, "the name in a menu");
     await assert.rejects(says("/help me"), { code: "INVALID_REQUEST", message: /no command \/me/ });
   });
 });

@@ -144,7 +144,7 @@ describe("a setting that is refused", () => {
     ["/verbose loud", {}, /choices: off, on, full, default/],
     ["/verbose on", {}, /has no effect without the plugin nodes/],
     ["/reasoning on", {}, /has no effect: reasoning is only sent as it is written/],
-    ["/reasoning loud", {}, /choices: off, on, stream/],
+    ["/reasoning loud", {}, /choices: off, stream, default/],
     ["/activation always", {}, /is for groups/],
     ["/activation never", { fields: { chatType: "group" } }, /choices: mention, always/],
     ["/send never", {}, /choices: on, off, default/],
