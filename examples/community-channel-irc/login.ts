@@ -1,7 +1,7 @@
 /** Login in one step: a form whose values are tried with the server. */
-import { type Clock, invalidRequest, type Logger, unavailable } from "@svc/sdk";
+import { type Clock, invalidRequest, type Logger, unavailable, withDefaults } from "@svc/sdk";
 import type { ChannelLoginSteps, ChannelReport } from "@svc/sdk/channels";
-import { accountOf, type IrcConfig } from "./config.ts";
+import { accountOf, IrcConfig } from "./config.ts";
 import { connect } from "./connection.ts";
 
 /** Milliseconds that the server may take to accept the connection. */
@@ -17,7 +17,7 @@ const FIELDS = [
   { key: "password", label: "Password", help: "Password of the server, if it has one", secret: true, optional: true },
 ] as const;
 
-/** @param config the current settings, which the entered values override */
+/** @param config the current settings, which the entered values override; the logins are those of the same host */
 export function loginSteps(
   config: IrcConfig,
   context: { readonly clock: Clock; readonly log: Logger },
@@ -28,14 +28,16 @@ export function loginSteps(
     async next({ answers, signal }) {
       const { host: given = "", nick, password } = answers;
       const [, scheme, host = given, port] = /^(?:(ircs?):\/\/)?([^:/\s]+)(?::(\d{1,5}))?\/?$/.exec(given) ?? [];
+      // `undefined` removes a key. Nothing that belongs to another server is sent to this one, or accepted of it.
       const entered = {
+        ...(host === config.host ? {} : { sasl: undefined, password: undefined, tlsVerify: true }),
         host,
-        ...(scheme === "irc" ? { tls: false } : {}),
-        ...(port === undefined ? {} : { port: Number(port) }),
+        tls: scheme !== "irc",
+        port: port === undefined ? undefined : Number(port),
         ...(nick ? { nick } : {}),
         ...(password ? { password } : {}),
       };
-      const { settings } = accountOf({ ...config, ...entered });
+      const { settings } = accountOf(withDefaults(IrcConfig, { ...config, ...entered }));
       const trial = new AbortController();
       const cancel = context.clock.setTimeout(() => trial.abort(), LOGIN_MS);
       signal.addEventListener("abort", () => trial.abort(), { once: true });

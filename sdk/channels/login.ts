@@ -29,7 +29,7 @@ export type LoginStep =
       readonly qr?: string;
       readonly state?: unknown;
     }
-  /** The network accepted the login. `config`: keys to write below `channels.<id>`, or below the account. */
+  /** The network accepted the login. `config`: keys to write below `channels.<id>`, or below the account; `undefined` removes one. */
   | { readonly kind: "done"; readonly message: string; readonly config?: Readonly<Record<string, unknown>> };
 
 /** Values that the steps of a login work with. */

@@ -77,6 +77,30 @@ describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgir
       await login(PASSWORD),
       /^Connected to 127\.0\.0\.1 as bot\nWritten: channels\.irc\nirc is connected\./,
     );
+    // Nothing of the former server goes to the next one.
+    const old = {
+      host: "irc.old.example",
+      port: 7_000,
+      tlsVerify: false,
+      realname: "A bot",
+      sasl: { account: "a", password: "b" },
+    };
+    await svc("config", "set", "channels.irc", JSON.stringify({ ...old, enabled: false }));
+    await svc("channels", "login", "irc", "--set", at0, "--set", "nick=bot", "--set", `password=${PASSWORD}`);
+    const written = JSON.parse(await svc("config", "get", "channels.irc", "--json")) as { password?: string };
+    assert.deepEqual(
+      { ...written, password: PASSWORD },
+      {
+        enabled: true,
+        host: "127.0.0.1",
+        port: server.port,
+        tls: false,
+        tlsVerify: true,
+        nick: "bot",
+        realname: "A bot",
+        password: PASSWORD,
+      },
+    );
     await svc("config", "set", "channels.irc", JSON.stringify(settings));
     const account = async () => (await client.call(channels.status, {})).channelAccounts["irc"]?.[0];
     const connected = () => until(async () => (await account())?.connected, "the account connected");
