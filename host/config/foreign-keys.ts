@@ -61,6 +61,19 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "messages.tts",
     "agents.list[].groupChat",
   ],
+  [
+    "chat commands are those of /help: the owner alone has /config and /restart, networks with a command menu get the list",
+    "commands.native",
+    "commands.nativeSkills",
+    "commands.text",
+    "commands.bash",
+    "commands.bashForegroundMs",
+    "commands.config",
+    "commands.debug",
+    "commands.restart",
+    "commands.ownerDisplay",
+    "commands.ownerDisplaySecret",
+  ],
   ["each job names its own webhook", "cron.webhook"],
   [
     "the search engine is set with tools.web.search.provider and apiKey",
@@ -139,12 +152,20 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
 const NO_SANDBOX =
   "this key does not sandbox commands; set tools.exec.sandbox.mode, or limit commands with tools.exec.security";
 
+const WHO_COMMANDS =
+  "this key does not limit who gives commands: people listed in channels.<id>.allowFrom do, and everyone has /help and /whoami";
+
 /** Keys refused because they promise a protection that is not implemented; the value is the alternative. */
 export const UNPROTECTED: Readonly<Record<string, string>> = {
   "plugins.enabled":
     "this key has no effect; disable plugins one by one with plugins.entries.<id>.enabled, or list the wanted ones in plugins.use",
   "plugins.allow": "this list does not stop plugins from loading; list the plugins to load in plugins.use",
   "plugins.deny": "this list does not stop plugins from loading; disable plugins with plugins.entries.<id>.enabled",
+  "channels.defaults.groupPolicy": "this key does not limit groups; set channels.<id>.groupPolicy for each channel",
+  "commands.allowFrom": WHO_COMMANDS,
+  "commands.useAccessGroups": WHO_COMMANDS,
+  "commands.ownerAllowFrom":
+    "this list makes nobody an owner: only clients with operator.admin are; people in channels are those in channels.<id>.allowFrom",
   "tools.sandbox": NO_SANDBOX,
   "agents.defaults.sandbox": NO_SANDBOX,
   "agents.list[].sandbox": NO_SANDBOX,

@@ -230,7 +230,8 @@ export function isConfigured(plugin: PluginParts, file: ConfigFile): boolean {
 /** Keys without a loaded owner. They are kept: a section outlives its plugin. */
 export function unownedKeys(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
   const { used: resolved } = withoutForeign(file.resolved);
-  const top = Object.keys(resolved).filter((key) => !isHostKey(key));
+  const isEmpty = (value: unknown) => isObject(value) && Object.keys(value).length === 0; // e.g. its keys are all listed
+  const top = Object.keys(resolved).filter((key) => !isHostKey(key) && !isEmpty(resolved[key]));
   const shared = top.filter((key) => isObject(resolved[key]) && isShared(key, owners));
   const below = [
     ...Object.keys(HOST_SECTIONS)
