@@ -229,11 +229,14 @@ async function showJob(context: CommandContext, client: Client, job: CronJob, do
 
 /** A warning only: the channel may be set up before the job is due. */
 async function warnOfChannel(context: CommandContext, client: Client, { delivery }: CronJob): Promise<void> {
-  const wanted = delivery?.mode === "announce" ? (delivery.channel ?? "last").toLowerCase() : "last";
+  const wanted = delivery?.mode === "announce" ? (delivery.channel ?? "last").trim().toLowerCase() : "last";
   if (wanted === "last") return;
   const status = await client.call(channels.status, {}).catch(() => undefined); // a trimmed gateway has no channels
-  if (!status || status.channels[wanted]?.configured === true) return;
-  const why = status.channelOrder.includes(wanted) ? "is not configured" : "is not one of this gateway's channels";
+  if (!status) return;
+  const { channelOrder, channelLabels } = status;
+  const meant = channelOrder.find((id) => id === wanted || channelLabels[id]?.toLowerCase() === wanted);
+  if (meant !== undefined && status.channels[meant]?.configured === true) return;
+  const why = meant !== undefined ? "is not configured" : "is not one of this gateway's channels";
   context.note(`warning: channel ${visible(wanted)} ${why}, so the report cannot be sent\nNext: svc channels list`);
 }
 

@@ -43,6 +43,7 @@ const status = { enabled: true, storePath: "/s/cron", jobs: 1, nextWakeAtMs: NOW
 const onIrc = {
   channels: { irc: { configured: true }, telegram: { configured: false } },
   channelOrder: ["irc", "telegram"],
+  channelLabels: { irc: "Internet Relay Chat", telegram: "Telegram" },
 };
 
 describe("the output of svc cron", () => {
@@ -226,6 +227,7 @@ describe("svc cron", () => {
         { every: "1h", message: "x" },
       );
     assert.deepEqual((await added("irc")).notes, []);
+    assert.deepEqual((await added("internet Relay Chat")).notes, [], "its label");
     assert.deepEqual((await added("last")).notes, []);
     assert.match(
       (await added("telegram")).notes.join(),
