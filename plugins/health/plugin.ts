@@ -46,7 +46,8 @@ export default definePlugin({
     });
 
     gateway.serve(health, {
-      // Spec: only a literal `true` probes. No plugin contributes a probe yet, so it only forces a refresh.
+      // Spec: only a literal `true` probes. Choice: it only refreshes, since `channels.status` is what contacts the networks;
+      // anybody may call this method.
       check: async ({ params }) => ({ ...(await refresh.get(params.probe === true)), ...pluginHealth(services) }),
       async status({ principal }) {
         const { tlsFingerprint } = services.gateway;

@@ -48,7 +48,7 @@ export const HealthSummary = Type.Object({
 export const health = defineContract("health", {
   check: {
     name: "health",
-    summary: "Get the health of the gateway; `probe: true` contacts every channel",
+    summary: "Get the health of the gateway; `probe: true` gets it afresh",
     scope: "none",
     role: "any",
     params: Type.Object({ probe: Type.Optional(Type.Unknown()) }),
