@@ -16,7 +16,7 @@ import type { Settings } from "./config.ts";
 import { learnPoll } from "./learn.ts";
 import type { Memory } from "./memory.ts";
 import { attachmentsOf } from "./messages.ts";
-import { ALLOWED_MENTIONS, hasSameCommands, toCommands, toMessage, toRows, userIn } from "./outgoing.ts";
+import { ALLOWED_MENTIONS, toCommands, toMessage, toRows, userIn } from "./outgoing.ts";
 
 /** Milliseconds until a request without an answer fails. */
 const TIMEOUT_MS = 15_000;
@@ -37,8 +37,6 @@ const NEXT_STEPS: Readonly<Record<number, string>> = {
 };
 export const TOKEN_REFUSED =
   "Discord refused the token of the bot; create a new one at https://discord.com/developers/applications (Bot > Reset Token) and run: svc channels add discord";
-/** Errors that mean a refused token. */
-const tokenRefusals = new WeakSet<Error>();
 /** Codes of a message of somebody else, and of one in an archived thread. */
 const UNCHANGEABLE = new Set([50005, 50083]);
 
@@ -146,20 +144,17 @@ export async function probe({ messageContent }: Settings, api: API, signal: Abor
   });
 }
 
-/** Replaces the commands of the bot if they differ. Without commands, those of another program stay. */
+/** Replaces the commands of the bot: Discord limits only how many new ones it gets in a day. Without commands, those of another program stay. */
 export async function registerCommands(
   commands: readonly MenuCommand[],
   applicationId: string,
   api: API,
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = toCommands(commands);
-  if (wanted.length === 0) return;
-  await asked(signal, async () => {
-    const registered = await api.applicationCommands.getGlobalCommands(applicationId, {}, { signal });
-    if (hasSameCommands(registered, wanted)) return;
-    await api.applicationCommands.bulkOverwriteGlobalCommands(applicationId, wanted, { signal });
-  });
+  if (commands.length === 0) return;
+  await asked(signal, () =>
+    api.applicationCommands.bulkOverwriteGlobalCommands(applicationId, toCommands(commands), { signal }),
+  );
 }
 
 /** @param applicationId default: unknown */
@@ -218,21 +213,12 @@ export function toGatewayError(error: unknown): GatewayError {
     return new GatewayError("UNAVAILABLE", `Discord cannot be reached: ${why}`);
   }
   if (status >= 500) return new GatewayError("UNAVAILABLE", `Discord failed with status ${status}`);
-  if (status === 401) {
-    const refused = new GatewayError("UNAVAILABLE", TOKEN_REFUSED); // a retry succeeds after a login
-    tokenRefusals.add(refused);
-    return refused;
-  }
+  if (status === 401) return new GatewayError("NOT_LINKED", TOKEN_REFUSED);
   const step = NEXT_STEPS[codeOf(error)];
   return new GatewayError(
     "INVALID_REQUEST",
     `Discord refused it: ${wordsOf(error)}${step === undefined ? "" : `; ${step}`}`,
   );
-}
-
-/** Whether a request or `probe` failed because of the token. */
-export function isTokenRefused(error: unknown): boolean {
-  return statusOf(error) === 401 || (error instanceof Error && tokenRefusals.has(error));
 }
 
 /** HTTP status of an error of the library. */

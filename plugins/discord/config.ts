@@ -4,9 +4,9 @@ import { misconfigured, type Static, Type } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 
 const API_URL = "https://discord.com/api";
-const HEARTBEAT_MS = 2_500;
+const HEARTBEAT_MS = 2_000;
 
-/** All optional: an account may have them instead of the section. Defaults are applied in `accountsOf`. */
+/** All optional: an account may have them instead of the section. Defaults are applied in `settingsOf`. */
 const FIELDS = {
   token: Type.Optional(
     Type.String({
@@ -50,16 +50,15 @@ export interface Settings {
 
 /** @throws SetupOutcome for invalid settings */
 export function accountsOf(section: DiscordConfig): ChannelAccount<Settings>[] {
-  return readAccounts<typeof FIELDS, Settings>(section, (config, id) => {
-    const { token = "", apiUrl = API_URL, messageContent = true, heartbeatMs = HEARTBEAT_MS } = config;
-    const path = section.accounts?.[id]?.token === undefined ? "/token" : `/accounts/${id}/token`;
-    if (/[\s\p{Cc}]/u.test(token)) misconfigured(path, "the token contains a blank; copy it again");
-    return { isConfigured: token !== "", settings: settingsOf({ token, apiUrl, messageContent, heartbeatMs }) };
+  return readAccounts<typeof FIELDS, Settings>(section, (config, _, path) => {
+    const settings = settingsOf(config);
+    if (/[\s\p{Cc}]/u.test(settings.token)) misconfigured(`${path}/token`, "the token contains a blank; copy it again");
+    return { isConfigured: settings.token !== "", settings };
   });
 }
 
 /** Settings with defaults, e.g. for a login before the account exists. */
-export function settingsOf(given: Partial<Settings> & Pick<Settings, "token">): Settings {
-  const { token, apiUrl = API_URL, messageContent = true, heartbeatMs = HEARTBEAT_MS } = given;
+export function settingsOf(config: Pick<DiscordConfig, keyof Settings>): Settings {
+  const { token = "", apiUrl = API_URL, messageContent = true, heartbeatMs = HEARTBEAT_MS } = config;
   return { token, apiUrl: apiUrl.replace(/\/+$/, ""), messageContent, heartbeatMs };
 }

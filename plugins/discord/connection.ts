@@ -2,12 +2,23 @@
 import type { API } from "@discordjs/core";
 import type { REST } from "@discordjs/rest";
 import type { SimpleShardingStrategy, WebSocketManager } from "@discordjs/ws";
-import { type Clock, lazy, type Logger, messageOf, unavailable, withStrayErrors } from "@svc/sdk";
+import { AnySignal } from "@svc/kit/time";
+import {
+  type Clock,
+  GatewayError,
+  lazy,
+  type Logger,
+  messageOf,
+  unavailable,
+  untilAborted,
+  withStrayErrors,
+} from "@svc/sdk";
 import type { ChannelRun } from "@svc/sdk/channels";
-import { intentHint, isTokenRefused, registerCommands, toGatewayError, TOKEN_REFUSED } from "./api.ts";
+import { intentHint, registerCommands, toGatewayError, TOKEN_REFUSED } from "./api.ts";
 import type { Settings } from "./config.ts";
 import { createInbox } from "./inbox.ts";
 import type { Memory } from "./memory.ts";
+import { sessionFile } from "./session.ts";
 
 /** Milliseconds until the run ends if the library cannot connect or reconnect. */
 const CONNECT_MS = 30_000;
@@ -15,6 +26,8 @@ const CONNECT_MS = 30_000;
 const STABLE_MS = 30_000;
 /** Failures in a row after which the library may connect again; with one more the run ends: Discord resets the token of a bot that logs in a thousand times a day. */
 const MAX_FAILURES = 3;
+/** Milliseconds between two writes of the session. */
+const SAVE_EVERY_MS = 2_000;
 /** Milliseconds to wait until Discord closes the connection. */
 const FAREWELL_MS = 500;
 
@@ -27,39 +40,47 @@ const HEARTBEAT = 1;
 
 /** First close code of Discord; lower ones are of the protocol WebSocket. */
 const FIRST_CODE = 4000;
-const [NORMAL, RESUMABLE, AUTHENTICATION_FAILED, DISALLOWED_INTENTS] = [1000, 4200, 4004, 4014];
+/** With `RESUMABLE`, Discord keeps the session. */
+const [RESUMABLE, AUTHENTICATION_FAILED, DISALLOWED_INTENTS] = [4200, 4004, 4014];
 /** Close codes after which the next connection fails in the same way: invalid shard, API version or intents. */
 const FATAL = new Set([4010, 4011, 4012, 4013]);
 
 const library = lazy(() => import("@discordjs/ws"));
 
-export interface Surroundings {
+interface Surroundings {
   readonly api: API;
   readonly memory: Memory;
+  /** File of the session. */
+  readonly file: string;
   readonly clock: Pick<Clock, "elapsed" | "setTimeout" | "setInterval">;
   readonly log: Logger;
 }
 
-/** @throws GatewayError or Error with the reason if the run ended without an abort or a missing login */
-export async function live(run: ChannelRun<Settings>, { api, memory, clock, log }: Surroundings): Promise<void> {
+/** @throws GatewayError `NOT_LINKED`: the token or the intents are refused; GatewayError or Error with another reason of the end */
+export async function live(run: ChannelRun<Settings>, { api, memory, file, clock, log }: Surroundings): Promise<void> {
   const { settings, signal } = run;
   if (signal.aborted) return;
   run.report({ state: "connecting" });
   const { WebSocketManager, SimpleShardingStrategy, SimpleIdentifyThrottler, WebSocketShardEvents } = await library();
+  const intents = GUILDS | EVENTS | (settings.messageContent ? MESSAGE_CONTENT : 0);
+  const stored = sessionFile(file, [settings.apiUrl, settings.token, intents], memory);
+  let received = await stored.read();
   if (signal.aborted) return;
 
-  const ending = createEnding(run);
-  const { over, end, needsLogin } = ending;
+  const ending = new AnySignal(signal);
+  const over = ending.signal;
+  /** Only the first reason counts. */
+  const end = (error: Error) => ending.abort(error);
   const inbox = createInbox(run, { api, memory, clock, log, signal: over });
-  let received = memory.session;
   let connectedAt: number | undefined;
   let failures = 0;
+  let isRegistered = false;
   let strategy: SimpleShardingStrategy | undefined;
   const deadline = createDeadline(clock, () => end(new Error("Discord did not complete the connection in time")));
 
   const manager = new WebSocketManager({
     token: settings.token,
-    intents: GUILDS | EVENTS | (settings.messageContent ? MESSAGE_CONTENT : 0),
+    intents,
     shardCount: 1,
     rest: gatewayAddress(api, over),
     buildIdentifyThrottler: () => new SimpleIdentifyThrottler(1),
@@ -78,20 +99,36 @@ export async function live(run: ChannelRun<Settings>, { api, memory, clock, log 
     onSilence: () => socketOf(strategy)?.terminate(),
   });
 
+  const save = async () => {
+    if (!received) return;
+    try {
+      await stored.save({ ...received, sequence: inbox.processed(received.sequence) });
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, "a session with Discord was not saved");
+    }
+  };
+
   const connected = () => {
     deadline.cancel();
     connectedAt = clock.elapsed();
     heartbeats.start();
     run.report({ state: "connected", detail: `as ${memory.self?.name ?? "the bot"}` });
     run.alive();
+    if (isRegistered || !memory.self) return;
+    isRegistered = true;
+    void registerCommands(run.commands, memory.self.applicationId, api, over).catch((error: unknown) =>
+      log.warn({ reason: messageOf(error) }, "the command menu of Discord could not be changed"),
+    );
   };
   const closed = (code: number) => {
     if (over.aborted) return;
     heartbeats.stop();
     const detail = `Discord closed the connection (${code})`;
-    if (code === AUTHENTICATION_FAILED) return needsLogin(TOKEN_REFUSED);
-    if (code === DISALLOWED_INTENTS)
-      return needsLogin(`the intent MESSAGE_CONTENT is not allowed: ${intentHint(memory.self?.applicationId)}`);
+    if (code === AUTHENTICATION_FAILED) return end(new GatewayError("NOT_LINKED", TOKEN_REFUSED));
+    if (code === DISALLOWED_INTENTS) {
+      const hint = intentHint(memory.self?.applicationId);
+      return end(new GatewayError("NOT_LINKED", `the intent MESSAGE_CONTENT is not allowed: ${hint}`));
+    }
     const wasConnected = connectedAt !== undefined;
     failures = connectedAt !== undefined && clock.elapsed() - connectedAt > STABLE_MS ? 1 : failures + 1;
     connectedAt = undefined;
@@ -103,10 +140,8 @@ export async function live(run: ChannelRun<Settings>, { api, memory, clock, log 
 
   manager.on(WebSocketShardEvents.Ready, ({ user, application }) => {
     memory.self = { id: user.id, name: user.username, applicationId: application.id };
+    void save();
     connected();
-    void registerCommands(run.commands, application.id, api, over).catch((error: unknown) =>
-      log.warn({ reason: messageOf(error) }, "the command menu of Discord could not be changed"),
-    );
   });
   manager.on(WebSocketShardEvents.Resumed, connected);
   manager.on(WebSocketShardEvents.HeartbeatComplete, () => {
@@ -124,55 +159,22 @@ export async function live(run: ChannelRun<Settings>, { api, memory, clock, log 
   );
 
   deadline.start(CONNECT_MS);
+  const stopSaving = clock.setInterval(() => void save(), SAVE_EVERY_MS);
   try {
     withStrayErrors(
       (error) => end(new Error(`the library of Discord failed: ${messageOf(error)}`)),
-      () =>
-        void manager.connect().catch((error: unknown) => {
-          if (isTokenRefused(error)) needsLogin(TOKEN_REFUSED);
-          else end(toGatewayError(error));
-        }),
+      () => void manager.connect().catch((error: unknown) => end(toGatewayError(error))),
     );
-    await ending.ended;
+    await untilAborted(new Promise<never>(() => {}), over);
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
     heartbeats.stop();
     deadline.cancel();
     ending.release();
-    // The session is kept if the next run needs it: Discord then repeats what was not processed.
-    const processed = received && { ...received, sequence: inbox.processed(received.sequence) };
-    memory.session = ending.failure() || processed?.sequence !== received?.sequence ? processed : undefined;
-    await close(manager, strategy, { code: memory.session ? RESUMABLE : NORMAL, clock });
+    stopSaving();
+    await Promise.all([save(), close(manager, strategy, clock)]);
   }
-}
-
-/** How the run ends; only the first reason counts. */
-function createEnding({ signal, report }: Pick<ChannelRun, "signal" | "report">) {
-  const controller = new AbortController();
-  let failure: Error | undefined;
-  let settle: (error?: Error) => void = () => {};
-  const ended = new Promise<void>((resolve, reject) => {
-    settle = (error) => (error ? reject(error) : resolve());
-  });
-  const end = (error?: Error) => {
-    if (controller.signal.aborted) return;
-    failure = error;
-    controller.abort();
-    settle(error);
-  };
-  const stop = () => end();
-  signal.addEventListener("abort", stop, { once: true });
-  return {
-    /** Aborts when the run is over. */
-    over: controller.signal,
-    ended,
-    end,
-    needsLogin(detail: string) {
-      report({ state: "needs-login", detail });
-      end();
-    },
-    failure: () => failure,
-    release: () => signal.removeEventListener("abort", stop),
-  };
 }
 
 function createDeadline(clock: Pick<Clock, "setTimeout">, onLate: () => void) {
@@ -243,12 +245,12 @@ function socketOf(strategy: SimpleShardingStrategy | undefined): Socket | undefi
 async function close(
   manager: WebSocketManager,
   strategy: SimpleShardingStrategy | undefined,
-  { code, clock }: { code: number; clock: Pick<Clock, "setTimeout"> },
+  clock: Pick<Clock, "setTimeout">,
 ): Promise<void> {
   const socket = socketOf(strategy);
   withStrayErrors(
     () => {},
-    () => void Promise.resolve(manager.destroy({ code })).catch(() => {}), // never settles in some states
+    () => void Promise.resolve(manager.destroy({ code: RESUMABLE })).catch(() => {}), // never settles in some states
   );
   if (!socket || socket.readyState === CLOSED) return;
   socket.on("error", () => {});

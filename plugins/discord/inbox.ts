@@ -1,23 +1,27 @@
 /** Passes events to the gateway: in order within a channel, each until it is on disk, because Discord has no acknowledgement. */
 import type { API } from "@discordjs/core";
+import { repeated, submitted } from "@svc/kit/channels";
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, GatewayError, isGatewayError, type Logger, messageOf, pause, Turns, unavailable } from "@svc/sdk";
-import type { ChannelRun, InboundMessage, Receipt } from "@svc/sdk/channels";
+import { type Clock, type Logger, messageOf, Turns } from "@svc/sdk";
+import type { ChannelRun, Receipt } from "@svc/sdk/channels";
 import { asked } from "./api.ts";
 import type { Settings } from "./config.ts";
 import { learnChannel, learnContent, learnPlaces, learnPoll } from "./learn.ts";
 import type { Memory } from "./memory.ts";
 import { COMMAND, COMPONENT, type Interaction, type NetworkEvent, toInbound } from "./translate.ts";
 
-/** Milliseconds before something is tried again. */
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
 /** Milliseconds in which Discord wants an interaction to be answered. */
 const ANSWER_MS = 3_000;
 /** Maximum events that wait. */
 const MAX_WAITING = 5_000;
 
 const EPHEMERAL = 1 << 6;
+/** What a person who used a command is told when it was refused. */
+const REFUSALS: Readonly<Partial<Record<Exclude<Receipt, { accepted: true }>["reason"], string>>> = {
+  "not-allowed": "You may not use this bot here.",
+  pairing: "This bot does not know you yet: its owner must approve the pairing code that it has sent you.",
+  invalid: "This command could not be read.",
+};
 
 /** Events whose order matters within their channel. */
 const IN_ORDER = /^(?:MESSAGE_|INTERACTION_CREATE$)/;
@@ -38,7 +42,7 @@ interface Inbox {
   processed(last: number): number;
 }
 
-export function createInbox(run: Pick<ChannelRun<Settings>, "receive">, context: InboxContext): Inbox {
+export function createInbox({ receive }: Pick<ChannelRun<Settings>, "receive">, context: InboxContext): Inbox {
   const { memory, log, signal } = context;
   const turns = new Turns();
   /** Sequence numbers of the session. */
@@ -50,7 +54,7 @@ export function createInbox(run: Pick<ChannelRun<Settings>, "receive">, context:
       signal.throwIfAborted();
       await lookUp(event, context);
       let receipt: Receipt | undefined;
-      for (const message of toInbound(event, memory)) receipt = await submit(message, run, context);
+      for (const message of toInbound(event, memory)) receipt = await submitted({ receive, signal }, message, context);
       learnContent(event, memory);
       if (receipt && event.t === "INTERACTION_CREATE") void answer(event.d as Interaction, receipt, context); // the type of an event determines its data
     } catch (error) {
@@ -93,15 +97,18 @@ interface Located {
   readonly author: { readonly bot?: boolean };
 }
 
-/** Fetches what the translation needs and the memory does not have: the parent of a thread, the options of a poll. */
+/** Fetches what the translation needs and the memory does not have: a channel, the parent of a thread, the options of a poll. */
 async function lookUp({ t, d }: NetworkEvent, context: InboxContext): Promise<void> {
   const { api, memory, signal } = context;
   const { channel_id: channelId, guild_id: guildId, message_id: messageId, author } = Object(d) as Partial<Located>;
   if (channelId === undefined) return;
-  if (guildId !== undefined && !author?.bot && !memory.channels.get(channelId)) {
-    const channel = await found(() => api.channels.get(channelId, { signal }), context);
+  const place = guildId === undefined || author?.bot ? undefined : channelId;
+  for (let id = place; id !== undefined; id = memory.channels.get(id)?.parentId) {
+    const wanted = id;
+    if (memory.channels.get(wanted)) continue;
+    const channel = await found(() => api.channels.get(wanted, { signal }), context);
     if (channel) learnChannel(channel, memory);
-    else memory.channels.set(channelId, {});
+    else memory.channels.set(wanted, {});
   }
   if (t.startsWith("MESSAGE_POLL_VOTE_") && messageId !== undefined && !memory.polls.get(messageId)) {
     const message = await found(() => api.channels.getMessage(channelId, messageId, { signal }), context);
@@ -109,38 +116,13 @@ async function lookUp({ t, d }: NetworkEvent, context: InboxContext): Promise<vo
   }
 }
 
-/** The answer of Discord; `undefined` if it refuses. Repeated until there is one. */
-function found<T>(request: () => Promise<T>, context: InboxContext): Promise<T | undefined> {
-  return repeated(async () => {
-    try {
-      return await asked(context.signal, request);
-    } catch (error) {
-      if (isGatewayError(error) && error.code !== "UNAVAILABLE") return undefined;
-      throw error;
-    }
-  }, context);
-}
-
-function submit(message: InboundMessage, { receive }: Pick<ChannelRun<Settings>, "receive">, context: InboxContext) {
-  return repeated(async () => {
-    const receipt = await receive(message);
-    if (!receipt.accepted && receipt.reason === "busy") unavailable("the gateway is busy");
-    return receipt;
-  }, context);
-}
-
-/** Repeats `work` until it succeeds. @throws the reason of the signal when the run is over */
-async function repeated<T>(work: () => Promise<T>, { clock, log, signal }: InboxContext): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    try {
-      return await work();
-    } catch (error) {
-      signal.throwIfAborted();
-      const inMs = Math.max(pauseMs, error instanceof GatewayError ? (error.retryAfterMs ?? 0) : 0);
-      log.debug({ reason: messageOf(error), inMs }, "an event of Discord could not be processed; trying again");
-      await pause(inMs, clock, signal);
-      signal.throwIfAborted();
-    }
+/** The answer of Discord; `undefined` if it refuses. Repeated until there is one. @throws the reason of the signal */
+async function found<T>(request: () => Promise<T>, context: InboxContext): Promise<T | undefined> {
+  try {
+    return await repeated(() => asked(context.signal, request), context);
+  } catch {
+    context.signal.throwIfAborted();
+    return undefined;
   }
 }
 
@@ -149,8 +131,8 @@ async function answer({ id, token, type }: Interaction, receipt: Receipt, contex
   const { api, log } = context;
   const ending = new AnySignal(context.signal, AbortSignal.timeout(ANSWER_MS));
   const { signal } = ending;
-  const isRefused = !receipt.accepted && receipt.reason === "not-allowed";
-  const content = isRefused ? "You may not use this bot here." : "Working on it.";
+  const refusal = receipt.accepted ? undefined : REFUSALS[receipt.reason];
+  const content = refusal ?? "Working on it.";
   try {
     if (type === COMPONENT) await api.interactions.deferMessageUpdate(id, token, {}, { signal });
     else if (type === COMMAND) await api.interactions.reply(id, token, { content, flags: EPHEMERAL }, { signal });

@@ -63,7 +63,7 @@ interface Vote {
   readonly answer_id: number;
 }
 
-export function learnMessage(message: Message, memory: Memory): void {
+function learnMessage(message: Message, memory: Memory): void {
   const { id, author, content, guild_id: guildId, channel_id: channelId, member } = message;
   if (!author) return; // an update of another part of the message
   const isOwn = author.id === memory.self?.id;

@@ -1,13 +1,13 @@
 /** The login of a bot account: one form for its token. */
-import { invalidRequest } from "@svc/sdk";
+import { invalidRequest, isGatewayError } from "@svc/sdk";
 import type { ChannelLoginSteps } from "@svc/sdk/channels";
-import { type BotFacts, createApi, isTokenRefused, probe } from "./api.ts";
-import { type Settings, settingsOf } from "./config.ts";
+import { type BotFacts, createApi, probe } from "./api.ts";
+import type { Settings } from "./config.ts";
 
 const PORTAL = "https://discord.com/developers/applications";
 
-/** @param settings settings of an account that are not part of the login; default: as in the section */
-export function loginSteps(settings: (accountId: string) => Partial<Settings>): ChannelLoginSteps {
+/** @param settings those of an account, which may be new; only the token is part of the login */
+export function loginSteps(settings: (accountId: string) => Settings): ChannelLoginSteps {
   return {
     start: () => ({
       kind: "form",
@@ -26,7 +26,7 @@ export function loginSteps(settings: (accountId: string) => Partial<Settings>): 
       const token = (answers["token"] ?? "").trim().replace(/^Bot\s+/i, "");
       if (token === "" || /\s/.test(token))
         invalidRequest(`enter the token of the bot; ${PORTAL} > the application > Bot`);
-      const account = settingsOf({ ...settings(accountId), token });
+      const account = { ...settings(accountId), token };
       const { bot, inviteUrl, hint } = await checked(account, signal);
       const message = `Logged in as ${bot.name}. To add the bot to a server, open ${inviteUrl}${hint ? `. Note: ${hint}` : ""}`;
       return { kind: "done", message, config: { token } };
@@ -39,7 +39,7 @@ async function checked(account: Settings, signal: AbortSignal): Promise<BotFacts
   try {
     return await probe(account, await createApi(account), signal);
   } catch (error) {
-    if (isTokenRefused(error))
+    if (isGatewayError(error) && error.code === "NOT_LINKED")
       invalidRequest(
         `Discord does not know this token; copy it again: ${PORTAL} > the application > Bot > Reset Token`,
       );

@@ -1,27 +1,8 @@
 /**
- * What the plugin remembers of one account, because many events only have ids. Everything is bounded: the oldest entry is
- * forgotten first, and what is forgotten is either looked up again or missing in the message.
+ * What the plugin remembers of one account, because many events only have ids. Everything is bounded: the
+ * least recently used entry is forgotten first, and what is forgotten is either looked up again or missing in the message.
  */
-import type { SessionInfo } from "@discordjs/ws";
-
-/** A map of at most `max` entries. */
-export interface Bounded<V> {
-  get(key: string): V | undefined;
-  set(key: string, value: V): void;
-}
-
-export function bounded<V>(max: number): Bounded<V> {
-  const entries = new Map<string, V>();
-  return {
-    get: (key) => entries.get(key),
-    set(key, value) {
-      entries.delete(key);
-      entries.set(key, value);
-      const [oldest] = entries.keys();
-      if (entries.size > max && oldest !== undefined) entries.delete(oldest);
-    },
-  };
-}
+import { type Bounded, bounded } from "@svc/kit/channels";
 
 export interface KnownChannel {
   readonly name?: string;
@@ -51,10 +32,8 @@ export interface KnownPoll {
 export interface Memory {
   /** The bot; absent before the first connection. */
   self?: { readonly id: string; readonly name: string; readonly applicationId: string };
-  /** Session that the next run resumes, with the sequence of the last event that was processed. */
-  session?: SessionInfo | undefined;
-  /** Role of the bot, by server. */
-  readonly ownRoles: Bounded<string>;
+  /** Role of the bot, by server: a connection has at most 2,500 servers. */
+  readonly ownRoles: Map<string, string>;
   readonly channels: Bounded<KnownChannel>;
   readonly messages: Bounded<KnownMessage>;
   /** By `<server>/<user>`. */
@@ -66,7 +45,7 @@ export interface Memory {
 
 export function emptyMemory(): Memory {
   return {
-    ownRoles: bounded(2_500),
+    ownRoles: new Map(),
     channels: bounded(10_000),
     messages: bounded(2_000),
     people: bounded(2_000),

@@ -1,6 +1,7 @@
 /** Messages of Discord as messages for the gateway. Pure. */
 import type { APIAttachment, APIMessage, GatewayMessageCreateDispatchData } from "@discordjs/core";
-import type { InboundEvent, InboundMedia, InboundMessage, InboundReply } from "@svc/sdk/channels";
+import { mediaKindOf } from "@svc/kit/channels";
+import type { InboundEvent, InboundForward, InboundMedia, InboundMessage, InboundReply } from "@svc/sdk/channels";
 import type { Memory } from "./memory.ts";
 import { chatOf, idOf, nameOf } from "./people.ts";
 
@@ -39,14 +40,14 @@ export function edited(message: Message, memory: Memory): InboundMessage | undef
 }
 
 function contentOf(message: Message, memory: Memory): Omit<InboundMessage, "id"> {
-  const { author, guild_id: guildId, member, content } = message;
+  const { author, guild_id: guildId, member } = message;
   const at = Date.parse(message.timestamp);
   const replyTo = replyOf(message, memory);
+  const forwarded = forwardedOf(message, memory);
   const name = nameOf(author, member?.nick);
   const ownRole = guildId === undefined ? undefined : memory.ownRoles.get(guildId);
-  const isNamed =
+  const mentioned =
     (message.mentions ?? []).some(({ id }) => id === memory.self?.id) ||
-    new RegExp(`<@!?${memory.self?.id}>`).test(content) ||
     (ownRole !== undefined && (message.mention_roles ?? []).includes(ownRole));
   return {
     chat: chatOf({ channelId: message.channel_id, guildId, userId: author.id, userName: name }, memory),
@@ -56,16 +57,16 @@ function contentOf(message: Message, memory: Memory): Omit<InboundMessage, "id">
       ...(guildId !== undefined && member?.roles ? { roles: [...member.roles] } : {}),
     },
     text: textOf(message, memory, ownRole),
-    mentioned: isNamed || replyTo?.isOwn === true,
+    mentioned,
     ...(replyTo ? { replyTo } : {}),
+    ...(forwarded ? { forwarded } : {}),
     ...(Number.isNaN(at) ? {} : { at }),
   };
 }
 
-/** Content without leading mentions of the bot, and with names instead of ids of people; of a forwarded message, what it says. */
+/** Content without leading mentions of the bot, and with names instead of ids of people. */
 function textOf(message: Pick<Message, "content"> & Partial<Message>, { self }: Memory, ownRole?: string): string {
-  const forwarded = message.message_snapshots?.map(({ message: { content } }) => content) ?? [];
-  let text = [message.content, ...forwarded].filter((part) => part !== "").join("\n\n");
+  let text = message.content;
   const own = new Set([`@${self?.id}`, `@!${self?.id}`, `@&${ownRole}`]);
   for (let lead = leadingMention(text); lead && own.has(lead[1] ?? ""); lead = leadingMention(text))
     text = text.slice(lead[0].length);
@@ -76,6 +77,20 @@ function textOf(message: Pick<Message, "content"> & Partial<Message>, { self }: 
   });
 }
 
+/** Discord does not say who wrote a forwarded message, only in which channel. */
+function forwardedOf(
+  message: Pick<APIMessage, "message_snapshots" | "message_reference">,
+  memory: Memory,
+): InboundForward | undefined {
+  const { message_snapshots: snapshots, message_reference: origin } = message;
+  if (!snapshots) return undefined;
+  const name = memory.channels.get(origin?.channel_id ?? "")?.name;
+  return {
+    text: snapshots.map(({ message: snapshot }) => textOf(snapshot, memory)).join("\n\n"),
+    ...(name === undefined ? {} : { from: `#${name}` }),
+  };
+}
+
 const leadingMention = (text: string) => /^\s*<(@[!&]?\d+)>[\s,:]*/.exec(text);
 
 function replyOf(message: Message, memory: Memory): InboundReply | undefined {
@@ -84,7 +99,8 @@ function replyOf(message: Message, memory: Memory): InboundReply | undefined {
   const { referenced_message: answered } = message;
   const known = memory.messages.get(messageId);
   const isOwn = (answered?.author.id ?? known?.authorId) === memory.self?.id;
-  const text = answered ? textOf(answered, memory) : known?.content;
+  const words = answered && [textOf(answered, memory), forwardedOf(answered, memory)?.text ?? ""];
+  const text = words ? words.filter((part) => part !== "").join("\n\n") : known?.content;
   return {
     messageId,
     ...(text ? { text } : {}),
@@ -102,8 +118,7 @@ export function attachmentsOf(message: Pick<APIMessage, "attachments" | "message
 function mediaOf(message: Message): InboundMedia[] {
   const isVoice = ((message.flags ?? 0) & VOICE_MESSAGE) !== 0;
   return attachmentsOf(message).map(({ id, content_type: mimeType, filename: name, size }) => {
-    const [type = ""] = (mimeType ?? "").split("/");
-    const kind = type === "image" || type === "audio" || type === "video" ? type : "file";
+    const kind = mediaKindOf(mimeType ?? "");
     return {
       ref: `${message.channel_id}/${message.id}/${idOf(id)}`,
       kind,

@@ -6,11 +6,10 @@ import type {
 } from "@discordjs/core";
 import type { MenuCommand, MessageButton, MessagePoll, OutboundMessage } from "@svc/sdk/channels";
 
-/** Characters of a nonce, buttons of a row, rows of a message, hours of a poll, commands of a bot: limits of Discord. */
+/** Characters of a nonce, buttons of a row, rows of a message, commands of a bot: limits of Discord. */
 const NONCE_CHARS = 25;
 const ROW_BUTTONS = 5;
 const MAX_ROWS = 5;
-const MAX_HOURS = 768;
 const MAX_COMMANDS = 100;
 const MAX_DESCRIPTION_CHARS = 100;
 
@@ -83,40 +82,20 @@ function inRows(buttons: readonly MessageButton[]): (readonly MessageButton[])[]
 
 /** Discord counts in hours, and closes a poll without a duration after a day. */
 function toPoll({ question, options, maxSelections, seconds }: MessagePoll): NonNullable<CreateMessageOptions["poll"]> {
-  const hours = seconds === undefined ? undefined : Math.min(MAX_HOURS, Math.max(1, Math.ceil(seconds / 3_600)));
   return {
     question: { text: question },
     answers: options.map((text) => ({ poll_media: { text } })),
     allow_multiselect: maxSelections > 1,
-    ...(hours === undefined ? {} : { duration: hours }),
+    ...(seconds === undefined ? {} : { duration: Math.ceil(seconds / 3_600) }),
   };
 }
 
 /** Commands to register; each has the optional text `input`. */
 export function toCommands(commands: readonly MenuCommand[]): RESTPutAPIApplicationCommandsJSONBody {
-  return commands
-    .filter(({ name }) => /^[a-z0-9_-]{1,32}$/.test(name))
-    .slice(0, MAX_COMMANDS)
-    .map(({ name, description }) => ({
-      type: CHAT_INPUT,
-      name,
-      description: (description.trim() || name).slice(0, MAX_DESCRIPTION_CHARS),
-      options: [{ type: STRING_OPTION, name: "input", description: "Text after the command", required: false }],
-    }));
-}
-
-/** Whether the registered commands are those; order and fields that Discord adds do not count. */
-export function hasSameCommands(registered: readonly object[], wanted: readonly object[]): boolean {
-  const key = (command: object) => {
-    const {
-      name,
-      description,
-      options = [],
-    } = command as { name?: string; description?: string; options?: readonly object[] };
-    const inputs = (
-      options as readonly { name?: string; type?: number; description?: string; required?: boolean }[]
-    ).map(({ name, type, description, required = false }) => [name, type, description, required]);
-    return JSON.stringify([name, description, inputs]);
-  };
-  return JSON.stringify(registered.map(key).toSorted()) === JSON.stringify(wanted.map(key).toSorted());
+  return commands.slice(0, MAX_COMMANDS).map(({ name, description }) => ({
+    type: CHAT_INPUT,
+    name,
+    description: (description.trim() || name).slice(0, MAX_DESCRIPTION_CHARS),
+    options: [{ type: STRING_OPTION, name: "input", description: "Text after the command", required: false }],
+  }));
 }

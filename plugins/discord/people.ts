@@ -24,18 +24,20 @@ export function aboutPerson(place: Place, memory: Memory, person?: { name: strin
   };
 }
 
-/** A direct chat has the address of the person: the id of its channel does not say that it is direct. */
+/**
+ * A direct chat has the address of the person: the id of its channel does not say that it is direct. A thread is a chat of
+ * its own, so that bindings and rules can name it, and its session belongs to the channel in which it was opened.
+ */
 export function chatOf({ channelId, guildId, userId, userName }: Place, { channels }: Memory): InboundChat {
   if (guildId === undefined)
     return { type: "direct", id: `user:${idOf(userId)}`, ...(userName === undefined ? {} : { name: userName }) };
   const { parentId } = channels.get(idOf(channelId)) ?? {};
-  const id = parentId ?? channelId;
-  const name = channels.get(id)?.name;
+  const name = channels.get(parentId ?? channelId)?.name;
   return {
     type: "group",
-    id,
+    id: channelId,
     ...(name === undefined ? {} : { name: `#${name}` }),
-    ...(parentId === undefined ? {} : { threadId: channelId }),
+    ...(parentId === undefined ? {} : { threadId: channelId, parentId }),
     guildId,
   };
 }

@@ -4,10 +4,11 @@
  * `api.ts` and `connection.ts` use the network, `translate.ts` and `outgoing.ts` are pure, and this file connects them to
  * the gateway.
  */
+import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, type ChannelCall, defineChannel } from "@svc/sdk/channels";
 import * as requests from "./api.ts";
-import { accountsOf, DiscordConfig, type Settings } from "./config.ts";
+import { accountsOf, DiscordConfig, type Settings, settingsOf } from "./config.ts";
 import { live } from "./connection.ts";
 import { loginSteps } from "./login.ts";
 import { emptyMemory, type Memory } from "./memory.ts";
@@ -52,14 +53,19 @@ export default definePlugin({
       target: addressOf,
       chatType: (to) => (userIn(to) === undefined ? "group" : "direct"),
 
-      run: async (run) => live(run, { api: await apiOf(run), memory: memoryOf(run), clock, log }),
+      run: async (run) => {
+        const file = join(gateway.stateDir, `${run.accountId}.json`);
+        return live(run, { api: await apiOf(run), memory: memoryOf(run), file, clock, log });
+      },
       send: async (message) => requests.send(message, await apiOf(message), memoryOf(message)),
       edit: async (edit) => requests.edit(edit, await apiOf(edit), memoryOf(edit)),
       react: async (reaction) => requests.react(reaction, await apiOf(reaction), memoryOf(reaction)),
       typing: async (place) => requests.typing(place, await apiOf(place), memoryOf(place)),
       media: async (request) => requests.media(request, await apiOf(request)),
       probe: async (login) => requests.probe(login.settings, await apiOf(login), login.signal),
-      login: loginSteps((accountId) => accounts.find(({ id }) => id === accountId)?.settings ?? {}),
+      login: loginSteps(
+        (accountId) => accounts.find(({ id }) => id === accountId)?.settings ?? settingsOf(gateway.config),
+      ),
     });
     gateway.extend(Channel, "discord", channel);
   },

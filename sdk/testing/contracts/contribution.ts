@@ -5,7 +5,7 @@ import { testGateway, type TestGatewayOptions } from "../test-gateway.ts";
 import type { ContractContext } from "./context.ts";
 
 /** Environment of the plugin. */
-export interface ContributionOptions extends Pick<TestGatewayOptions, "config" | "gateway"> {
+export interface ContributionOptions extends Pick<TestGatewayOptions, "config" | "gateway" | "stateDir"> {
   readonly plugin: Plugin;
   /** Further required plugins, e.g. providers of required services. Default: none. */
   readonly plugins?: readonly (Plugin | string)[];

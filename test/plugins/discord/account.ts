@@ -50,14 +50,13 @@ export async function start(t: Pick<TestContext, "after">, channel: Channel, opt
   };
   t.after(stop as () => Promise<never>); // the outcome is not used
   const call = { accountId: account.id, settings: account.settings, signal: AbortSignal.timeout(5_000) };
-  let last: ChannelReport | undefined;
   const reported = async (state: ChannelReport["state"]) => {
     for (;;) {
       const report = await Promise.race([
         reports.next(),
         ended.then((outcome) => Promise.reject(new Error(String(outcome)))),
       ]);
-      if (report.state === state) return (last = report);
+      if (report.state === state) return;
     }
   };
   await reported(options.until ?? "connected");
@@ -67,8 +66,6 @@ export async function start(t: Pick<TestContext, "after">, channel: Channel, opt
     outcome: () => soon(ended),
     stop,
     reported,
-    /** The report that was waited for. */
-    last: () => last,
     alive: () => alive,
     received: () => messages.next(),
     send: (message: Partial<OutboundMessage> & { to: string }) =>

@@ -1,7 +1,11 @@
 /** The plugin with its real client library against a small Discord: what comes in, what goes out, and what goes wrong. */
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { API } from "@discordjs/core";
+import type { GatewayError } from "@svc/sdk";
 import { Channel } from "@svc/sdk/channels";
 import { channelContract, contributionOf } from "@svc/sdk/testing";
 import { createInbox } from "../../../plugins/discord/inbox.ts";
@@ -72,8 +76,8 @@ it("needs no network and no account to be set up", async (t) => {
   assert.deepEqual(
     several.accounts.map(({ id, configured, settings }) => [id, configured, settings]),
     [
-      ["one", true, { token: "a", apiUrl: "http://127.0.0.1:1", messageContent: true, heartbeatMs: 2_500 }],
-      ["two", true, { token: "b", apiUrl: "http://127.0.0.1:1", messageContent: false, heartbeatMs: 2_500 }],
+      ["one", true, { token: "a", apiUrl: "http://127.0.0.1:1", messageContent: true, heartbeatMs: 2_000 }],
+      ["two", true, { token: "b", apiUrl: "http://127.0.0.1:1", messageContent: false, heartbeatMs: 2_000 }],
     ],
   );
 });
@@ -121,17 +125,19 @@ describe("messages that come in", () => {
     assert.deepEqual(await texts(account, 51), ["elsewhere", ...wanted]);
   });
 
-  it("that the gateway is too busy for are submitted again; other refusals are final", async (t) => {
-    const receipts = [
-      { accepted: false, reason: "busy" } as const,
-      { accepted: false, reason: "not-allowed" } as const,
-    ];
+  it("that the gateway is too busy for are submitted again; refusals are final", async (t) => {
+    const submitted: string[] = [];
+    const answers = [refusal, () => ({ accepted: false, reason: "not-allowed" }) as const];
     const { discord, account } = await scene(t, {
-      receive: () => receipts.shift() ?? { accepted: true, sessionKey: "" },
+      receive({ text }) {
+        submitted.push(text);
+        return answers.shift()?.() ?? { accepted: true, sessionKey: "" };
+      },
     });
     says(discord, "first");
     says(discord, "second");
-    assert.deepEqual(await texts(account, 3), ["first", "first", "second"]);
+    await texts(account, 2);
+    assert.deepEqual(submitted, ["first", "first", "second"]);
   });
 
   it("are not lost when the connection is cut while one is being accepted", async (t) => {
@@ -199,6 +205,35 @@ describe("messages that come in", () => {
     );
   });
 
+  it("that were written while the gateway was stopped come when it runs again, and roles and channels are known", async (t) => {
+    const stateDir = await mkdtemp(join(tmpdir(), "svc-discord-"));
+    t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
+    const discord = await startDiscord(t);
+    const restarted = async (more?: object) => {
+      const config = discord.config(more);
+      return start(t, await contributionOf(t, Channel, "discord", { plugin, config, stateDir }));
+    };
+    const first = await restarted();
+    const roles = [{ id: "14", tags: { bot_id: BOT.id } }];
+    discord.dispatch("GUILD_CREATE", { id: GUILD, channels: [], threads: [], roles });
+    says(discord, "before");
+    await first.received();
+    assert.equal(await first.stop(), "returned");
+    says(discord, "<@&14> meanwhile", { channel_id: THREAD, mention_roles: ["14"] });
+    const thread = { id: THREAD, type: 11, name: "thread", parent_id: CHANNEL };
+    discord.replies(`GET /channels/${THREAD}`, { body: thread });
+    discord.replies(`GET /channels/${CHANNEL}`, { body: { id: CHANNEL, type: 0, name: "general" } });
+    const second = await restarted();
+    const { text, mentioned, chat } = await second.received();
+    assert.deepEqual([text, mentioned, chat.name, chat.parentId], ["meanwhile", true, "#general", CHANNEL]);
+    await second.stop();
+    await restarted({ messageContent: false });
+    assert.deepEqual(
+      discord.logins.map(({ op }) => op),
+      [2, 6, 2],
+    );
+  });
+
   it("that are malformed are skipped", async (t) => {
     const { discord, account } = await scene(t);
     for (const text of ["no json", "[]", "{}", '{"op":99}']) discord.raw(text);
@@ -224,7 +259,8 @@ describe("messages that come in", () => {
     says(discord, "in the thread", { channel_id: THREAD });
     says(discord, "in a hidden channel", { channel_id: "160000000000000009" });
     const chats = new Map([await account.received(), await account.received()].map(({ text, chat }) => [text, chat]));
-    const thread = { type: "group", id: CHANNEL, name: "#name-2", threadId: THREAD, guildId: GUILD };
+    const names = { name: "#name-2", threadId: THREAD, parentId: CHANNEL };
+    const thread = { type: "group", id: THREAD, ...names, guildId: GUILD };
     assert.deepEqual(chats.get("in the thread"), thread);
     assert.equal(chats.get("in a hidden channel")?.id, "160000000000000009");
   });
@@ -275,7 +311,11 @@ describe("what people press, choose and vote", () => {
   });
 
   it("a command is answered to the person only, also if it is refused", async (t) => {
-    const receipts = [{ accepted: true, sessionKey: "" } as const, { accepted: false, reason: "not-allowed" } as const];
+    const receipts = [
+      { accepted: true, sessionKey: "" } as const,
+      { accepted: false, reason: "not-allowed" } as const,
+      { accepted: false, reason: "pairing" } as const,
+    ];
     const { discord, account } = await scene(t, { receive: () => receipts.shift() ?? refusal() });
     const data = { name: "new", options: [{ name: "input", value: "now" }] };
     const first = interaction(discord, { type: 2, data });
@@ -288,12 +328,24 @@ describe("what people press, choose and vote", () => {
       type: 4,
       data: { content: "You may not use this bot here.", flags: 64 },
     });
+    const third = interaction(discord, { type: 2, data });
+    const { body } = await discord.requested(new RegExp(`${third.id}/`));
+    assert.match(JSON.stringify(body), /owner must approve the pairing code/);
     assert.deepEqual([(await account.received()).text, (await account.received()).mentioned], ["/new now", true]);
   });
 
-  it("the menu is registered once", async (t) => {
-    const { discord } = await scene(t, { commands: [{ name: "new", description: "Start anew" }] });
+  it("the menu is registered in each run, also if it resumes", async (t) => {
+    const commands = [{ name: "new", description: "Start anew" }];
+    const { discord, channel, account } = await scene(t, { commands });
     const { path, body } = await discord.requested(/^PUT .*\/commands$/);
+    await account.stop();
+    discord.requests.length = 0;
+    await start(t, channel, { commands });
+    await discord.requested(/^PUT .*\/commands$/);
+    assert.deepEqual(
+      discord.logins.map(({ op }) => op),
+      [2, 6],
+    );
     const options = [{ type: 3, name: "input", description: "Text after the command", required: false }];
     assert.deepEqual(
       [path, body],
@@ -400,7 +452,7 @@ describe("messages that go out", () => {
       /too long/,
     ],
     [500, {}, "UNAVAILABLE", /status 500/],
-    [401, { code: 0, message: "401: Unauthorized" }, "UNAVAILABLE", /svc channels add discord/],
+    [401, { code: 0, message: "401: Unauthorized" }, "NOT_LINKED", /svc channels add discord/],
   ];
   it("fail in a way that tells whether a retry may succeed", async (t) => {
     const { discord, channel, account } = await scene(t);
@@ -454,16 +506,19 @@ describe("a connection", () => {
   ] as const)
     it(`that is closed with ${closesWith} needs a login`, async (t) => {
       const discord = await startDiscord(t, { closesWith });
-      const account = await start(t, await contribute(t, discord), { until: "needs-login" });
-      assert.match(account.last()?.detail ?? "", detail);
-      assert.equal(await account.outcome(), "returned");
+      const account = await start(t, await contribute(t, discord), { until: "connecting" });
+      const { code, message } = Object(await account.outcome()) as GatewayError;
+      assert.equal(code, "NOT_LINKED");
+      assert.match(message, detail);
     });
 
   it("with an expired token needs a login, and shows no token", async (t) => {
     const discord = await startDiscord(t);
-    const account = await start(t, await contribute(t, discord, { token: "expired-token" }), { until: "needs-login" });
-    assert.match(account.last()?.detail ?? "", /refused the token/);
-    assert.doesNotMatch(JSON.stringify(account.last()), /expired-token/);
+    const account = await start(t, await contribute(t, discord, { token: "expired-token" }), { until: "connecting" });
+    const { code, message } = Object(await account.outcome()) as GatewayError;
+    assert.equal(code, "NOT_LINKED");
+    assert.match(message, /refused the token/);
+    assert.doesNotMatch(message, /expired-token/);
   });
 
   it("that cannot be established ends the run", async (t) => {
@@ -563,6 +618,8 @@ describe("a login", () => {
     const next = (token: string) => channel.login?.next({ ...call, answers: { token } }) ?? Promise.resolve();
     await assert.rejects(next("wrong"), { code: "INVALID_REQUEST", message: /Reset Token/ });
     await assert.rejects(next(""), { code: "INVALID_REQUEST" });
+    const another = { ...call, accountId: "new", answers: { token: TOKEN } };
+    assert.equal((await channel.login?.next(another))?.kind, "done", "a new account uses the address of the section");
     discord.replies("GET /oauth2/applications/@me", { status: 503 });
     await assert.rejects(next(TOKEN), { code: "UNAVAILABLE" });
   });
