@@ -27,8 +27,6 @@ export interface TestNetwork {
   heard(): readonly string[];
   /** Id of the person who writes. */
   readonly person: string;
-  /** A number that grows when the gateway works on a message: before that, this network may lose it. Absent: the network repeats it. */
-  taken?(): number;
   /** Ids of sent messages by which the network recognizes a repetition. Absent: it recognizes none. */
   sentIds?(): readonly unknown[];
   /** The network stops answering, without closing anything. */
@@ -104,7 +102,6 @@ const discord: Start = async (t) => {
         .filter(({ method, path }) => /^(?:POST|PATCH) \/channels\/\d+\/messages/.test(`${method} ${path}`))
         .map(({ body }) => String(body["content"])),
     person: ada.id,
-    taken: () => server.requests.filter(({ path }) => path.endsWith("/typing")).length,
     sentIds: () => sent().map(({ body }) => body["nonce"]),
     falls: () => server.mute(true),
   };
@@ -156,7 +153,6 @@ const mattermost: Start = async (t) => {
       await fetch(gateway + new URL(url).pathname, { method: "POST", body: JSON.stringify(press) });
     },
     heard: () => server.sent(/^(?:POST \/posts|PUT \/posts\/\w+\/patch)$/).map((body) => String(Object(body).message)),
-    taken: () => server.sent(/^POST \/users\/\w+\/typing$/).length,
     sentIds: () => server.sent(/^POST \/posts$/).map((body) => Object(body).pending_post_id as unknown),
     falls: () => void (server.state.isDeaf = server.state.isSilent = true),
   };
