@@ -149,6 +149,45 @@ describe("imports", () => {
   });
 });
 
+it("a plugin depends on the peers of its libraries: the installer leaves out peers", () => {
+  interface Locked {
+    readonly resolved?: string;
+    readonly link?: boolean;
+    readonly dependencies?: Readonly<Record<string, string>>;
+    readonly peerDependencies?: Readonly<Record<string, string>>;
+    readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+  }
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+    packages: Readonly<Record<string, Locked>>;
+  };
+  /** The place of a package, as Node finds it from another one. */
+  function placeOf(name: string, from: string): string | undefined {
+    const place = join(from, "node_modules", name);
+    const found = packages[place];
+    if (found) return found.link ? found.resolved : place;
+    return from === "." ? undefined : placeOf(name, dirname(from));
+  }
+  const missing = readdirSync(join(root, "plugins")).flatMap((plugin) => {
+    const installed = new Set<string>();
+    const peers: [name: string, of: string][] = [];
+    const visit = (from: string) => {
+      const { dependencies = {}, peerDependencies = {}, peerDependenciesMeta: more = {} } = packages[from] ?? {};
+      for (const name of Object.keys(peerDependencies)) if (!more[name]?.optional) peers.push([name, from]);
+      for (const name of Object.keys(dependencies)) {
+        const place = placeOf(name, from);
+        if (place === undefined || installed.has(name)) continue;
+        installed.add(name);
+        visit(place);
+      }
+    };
+    visit(`plugins/${plugin}`);
+    return peers
+      .filter(([name]) => !name.startsWith("@svc/") && !installed.has(name))
+      .map(([name, of]) => `plugins/${plugin}: ${of} needs ${name}`);
+  });
+  assert.deepEqual(missing, []);
+});
+
 /** @returns a line per cycle, e.g. `a -> b -> a` */
 function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
