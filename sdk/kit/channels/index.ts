@@ -1,6 +1,7 @@
 /** Tools for chat channels: `@svc/kit/channels`. */
 export * from "./account-config.ts";
 export * from "./bounded.ts";
+export * from "./emoji.ts";
 export * from "./media-kind.ts";
 export * from "./repeat.ts";
 export { MAX_PIECES, split } from "./split.ts";
