@@ -3,6 +3,7 @@ import type { WebClient } from "@slack/web-api";
 import { invalidRequest, lazy, notFound } from "@svc/sdk";
 import type { ChannelCall, MediaRequest, MediaSource, MessageEdit, MessageReaction } from "@svc/sdk/channels";
 import type { OutboundMedia, OutboundMessage, SendReceipt } from "@svc/sdk/channels";
+import { bounded } from "@svc/kit/channels";
 import { AnySignal } from "@svc/kit/time";
 import type { Settings } from "./config.ts";
 import { slackName } from "./emoji.ts";
@@ -15,7 +16,7 @@ import { isPersonId } from "./translate.ts";
 const REQUEST_MS = 60_000;
 /** Milliseconds for a name: Slack repeats a delivery after 3 s. */
 const NAME_MS = 1_500;
-/** Maximum remembered direct chats. */
+/** Remembered direct chats. */
 const MAX_DIRECT = 1_000;
 
 const library = lazy(() => import("@slack/web-api"));
@@ -115,7 +116,7 @@ export async function nameOf(user: string, { settings, signal }: Call): Promise<
 
 /** Sends messages. Remembers the direct chats of people. */
 export function createSender() {
-  const direct = new Map<string, string>();
+  const direct = bounded<string>(MAX_DIRECT);
 
   /** The conversation of an address. */
   async function channelOf(to: string, accountId: string, call: Call): Promise<string> {
@@ -125,8 +126,6 @@ export function createSender() {
     if (known !== undefined) return known;
     const opened = await calling(call, "open the direct chat", (client) => client.conversations.open({ users: to }));
     const id = opened.channel?.id ?? invalidRequest(`Slack has no direct chat with ${to}`);
-    const [oldest] = direct.size >= MAX_DIRECT ? direct.keys() : [];
-    if (oldest !== undefined) direct.delete(oldest);
     direct.set(key, id);
     return id;
   }
@@ -134,7 +133,10 @@ export function createSender() {
   async function send(message: OutboundMessage<Settings>): Promise<SendReceipt> {
     const { to, accountId, threadId, text, media, buttons = [] } = message;
     const channel = await channelOf(to, accountId, message);
-    if (media) return upload(message, channel, media);
+    if (media) {
+      await upload(message, channel, media);
+      if (buttons.length === 0) return {}; // Slack posts the file later, and does not return the id of its message
+    }
     const content = { channel, text, ...UNPARSED };
     const sent = await calling(message, "post the message", ({ chat: { postMessage } }) =>
       postMessage({
@@ -174,19 +176,16 @@ export function createSender() {
 /** Plain words must not become mentions; `chat.update` would do that by default. */
 const UNPARSED = { parse: "none", link_names: false } as const;
 
-async function upload(message: OutboundMessage<Settings>, channel: string, media: OutboundMedia): Promise<SendReceipt> {
-  const { threadId, text } = message;
-  const { bytes, name } = media;
+async function upload(message: OutboundMessage<Settings>, channel: string, { bytes, name }: OutboundMedia) {
+  const { threadId } = message;
   const place = threadId === undefined ? { channel_id: channel } : { channel_id: channel, thread_ts: threadId };
   await calling(message, "upload the file", (client) =>
     client.filesUploadV2({
       ...place,
       file: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       filename: name,
-      ...(text === "" ? {} : { initial_comment: text }),
     }),
   );
-  return {}; // Slack posts the message later, and does not return its id
 }
 
 /** @throws GatewayError as `failureOf`; `NOT_FOUND` for a file that Slack does not store */

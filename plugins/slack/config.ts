@@ -7,7 +7,7 @@ const secret = (pattern: string, description: string) =>
   Type.Optional(Type.String({ pattern, sensitive: true, description }));
 
 const FIELDS = {
-  botToken: secret("^(xoxe\\.)?xoxb-", "bot token; Slack shows it under OAuth & Permissions"),
+  botToken: secret("^xoxb-", "bot token; Slack shows it under OAuth & Permissions"),
   appToken: secret(
     "^xapp-",
     "app-level token with the scope connections:write, for mode socket; Slack shows it under Basic Information",

@@ -4,7 +4,6 @@ import { AnySignal, withDeadline } from "@svc/kit/time";
 import type { ChannelAccount, ChannelRun } from "@svc/sdk/channels";
 import { identify } from "./api.ts";
 import type { Settings } from "./config.ts";
-import { isDeadToken } from "./failure.ts";
 import { contentOf, signatureProblem } from "./http.ts";
 import { type Accept, type SlackContext, createInbox } from "./inbox.ts";
 import { listen } from "./socket.ts";
@@ -21,7 +20,7 @@ export interface Live {
 /** Running accounts in mode `http`, by id. */
 export type LiveAccounts = Map<string, Live>;
 
-/** Runs until the signal aborts, or Slack refuses a token. @throws GatewayError `UNAVAILABLE` and others; run it again later */
+/** Runs until the signal aborts. @throws GatewayError `NOT_LINKED`: Slack refuses a token; others: run it again later */
 export async function runAccount(
   run: ChannelRun<Settings>,
   accounts: LiveAccounts,
@@ -34,9 +33,7 @@ export async function runAccount(
   try {
     await connected({ ...run, signal: ending.signal }, accounts, context);
   } catch (error) {
-    if (signal.aborted) return;
-    if (!isDeadToken(error)) throw error;
-    report({ state: "needs-login", detail: error.message });
+    if (!signal.aborted) throw error;
   } finally {
     ending.abort();
   }
@@ -83,7 +80,7 @@ async function whileTokenWorks(
         isAway = false;
       } catch (error) {
         if (signal.aborted) return;
-        if (isDeadToken(error)) throw error;
+        if (isGatewayError(error) && error.code === "NOT_LINKED") throw error;
         isAway = settings.mode === "http";
         if (isAway) report({ state: "disconnected", detail: "Slack does not answer" });
       }

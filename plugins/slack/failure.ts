@@ -2,9 +2,6 @@
 import { GatewayError, isGatewayError } from "@svc/sdk";
 import type { ErrorCode, WebAPICallError } from "@slack/web-api";
 
-/** Errors of tokens that Slack does not accept. */
-const ofDeadTokens = new WeakSet<Error>();
-
 /** Slack accepts the token no longer, or never did. */
 const DEAD_TOKEN = [
   "invalid_auth",
@@ -16,23 +13,8 @@ const DEAD_TOKEN = [
   "team_disabled",
   "not_allowed_token_type",
 ];
-const GONE = [
-  "message_not_found",
-  "cant_update_message",
-  "edit_window_closed",
-  "cant_delete_message",
-  "file_not_found",
-  "file_deleted",
-];
-const TEMPORARY = [
-  "ratelimited",
-  "rate_limited",
-  "internal_error",
-  "fatal_error",
-  "service_unavailable",
-  "request_timeout",
-  "team_added_to_org",
-];
+const GONE = ["message_not_found", "cant_update_message", "edit_window_closed", "file_not_found", "file_deleted"];
+const TEMPORARY = ["internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"];
 /** What to do about a refusal, by its code. */
 const NEXT: Readonly<Record<string, string>> = {
   not_in_channel: "invite the bot to the channel: /invite @<bot>",
@@ -47,7 +29,8 @@ const NEXT: Readonly<Record<string, string>> = {
 
 /**
  * @param doing what failed, e.g. `post a message`
- * @returns `UNAVAILABLE` if a retry may succeed, `NOT_FOUND` for something that is gone, otherwise `INVALID_REQUEST`
+ * @returns `UNAVAILABLE` if a retry may succeed, `NOT_LINKED` for a token that Slack refuses, `NOT_FOUND` for something that
+ *   is gone, otherwise `INVALID_REQUEST`
  */
 export function failureOf(error: unknown, doing: string): GatewayError {
   if (isGatewayError(error)) return error;
@@ -68,11 +51,6 @@ export function failureOf(error: unknown, doing: string): GatewayError {
   }
 }
 
-/** Whether Slack accepts the token no longer. */
-export function isDeadToken(error: unknown): error is GatewayError {
-  return isGatewayError(error) && ofDeadTokens.has(error);
-}
-
 /** The code of a refusal by Slack, e.g. `already_reacted`. */
 export function refusalCode(error: unknown): string | undefined {
   const code = (error as { readonly data?: { readonly error?: unknown } } | null)?.data?.error; // an unknown error is read safely
@@ -89,12 +67,8 @@ function refusal(failed: string, answer: Answer): GatewayError {
   const { error, needed, response_metadata: more } = answer;
   // An answer that is no JSON, e.g. the page of a proxy, is passed on as the code.
   if (!/^[a-z0-9_.-]{1,80}$/i.test(error)) return new GatewayError("UNAVAILABLE", `${failed}: it sent no JSON`);
-  if (DEAD_TOKEN.includes(error)) {
-    const next = "enter a valid token: svc channels login slack";
-    const refused = new GatewayError("UNAVAILABLE", `${failed}: ${error}; ${next}`);
-    ofDeadTokens.add(refused);
-    return refused;
-  }
+  if (DEAD_TOKEN.includes(error))
+    return new GatewayError("NOT_LINKED", `${failed}: ${error}; enter a valid token: svc channels login slack`);
   if (error === "ratelimited" || error === "rate_limited") return limited(failed, more?.retryAfter);
   if (TEMPORARY.includes(error)) return new GatewayError("UNAVAILABLE", `${failed}: ${error}`);
   if (GONE.includes(error)) return new GatewayError("NOT_FOUND", `${failed}: ${error}`);

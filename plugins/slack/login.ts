@@ -3,10 +3,9 @@ import { GatewayError, invalidRequest, isGatewayError, messageOf } from "@svc/sd
 import type { ChannelAccount, ChannelCall, ChannelLoginSteps } from "@svc/sdk/channels";
 import { checkAppToken, identify } from "./api.ts";
 import { DEFAULTS, type Settings } from "./config.ts";
-import { isDeadToken } from "./failure.ts";
 
 /** Scopes of the bot token that the channel uses. */
-export const SCOPES = [
+const SCOPES = [
   "app_mentions:read",
   "channels:history",
   "chat:write",
@@ -45,8 +44,11 @@ const FIELDS = [
   },
 ] as const;
 
-/** @param accounts for their `apiUrl` */
-export function createLogin(accounts: readonly ChannelAccount<Settings>[]): ChannelLoginSteps {
+/** @param accounts for their `apiUrl`; @param apiUrl the one of new accounts */
+export function createLogin(
+  accounts: readonly ChannelAccount<Settings>[],
+  apiUrl: string = DEFAULTS.apiUrl,
+): ChannelLoginSteps {
   return {
     start: () => ({
       kind: "form",
@@ -59,18 +61,22 @@ export function createLogin(accounts: readonly ChannelAccount<Settings>[]): Chan
         FIELDS.map(({ key }) => [key, (answers[key] ?? "").trim()] as const).filter(([, value]) => value !== ""),
       );
       const { botToken = "", appToken = "", signingSecret = "" } = entered;
-      if (!/^(?:xoxe\.)?xoxb-/.test(botToken)) invalidRequest(`the bot token begins with xoxb-: ${FIELDS[0].help}`);
+      if (botToken.startsWith("xoxe."))
+        invalidRequest(
+          "the bot token expires: use an app without token rotation (OAuth & Permissions > Advanced token security)",
+        );
+      if (!botToken.startsWith("xoxb-")) invalidRequest(`the bot token begins with xoxb-: ${FIELDS[0].help}`);
       if (appToken === "" && signingSecret === "")
         invalidRequest("enter the app-level token for Socket Mode, or the signing secret for mode http");
       if (appToken !== "" && !appToken.startsWith("xapp-"))
         invalidRequest(`the app-level token begins with xapp-: ${FIELDS[1].help}`);
-      const own = accounts.find(({ id }) => id === accountId)?.settings ?? DEFAULTS;
+      const own = accounts.find(({ id }) => id === accountId)?.settings ?? { ...DEFAULTS, apiUrl };
       const call = { settings: { ...own, botToken, appToken, signingSecret }, signal };
       const { name, team, botId } = await checked(FIELDS[0].help, () => identify(call));
       if (botId === undefined) invalidRequest(`the token belongs to a person instead of a bot: ${FIELDS[0].help}`);
       if (appToken !== "") await checked(FIELDS[1].help, () => checkAppToken(call));
-      const mode = appToken === "" ? { mode: "http" } : {};
-      return { kind: "done", message: `Logged in as ${name} in ${team}.`, config: { ...entered, ...mode } };
+      const mode = appToken === "" ? "http" : "socket"; // in place of an earlier one
+      return { kind: "done", message: `Logged in as ${name} in ${team}.`, config: { ...entered, mode } };
     },
   };
 }
@@ -80,7 +86,7 @@ async function checked<T>(help: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (isGatewayError(error) && error.code === "UNAVAILABLE" && !isDeadToken(error)) throw error;
+    if (isGatewayError(error) && error.code === "UNAVAILABLE") throw error;
     throw new GatewayError("INVALID_REQUEST", `${messageOf(error).split(";")[0]}; see ${help}`);
   }
 }

@@ -29,7 +29,7 @@ export default definePlugin({
       capabilities: {
         chats: ["direct", "group"],
         markup: "mrkdwn",
-        maxTextChars: 4_000,
+        maxTextChars: 3_000, // Slack takes 4,000 in an edit, and counts markup
         threads: true,
         replies: false,
         media: ["image", "audio", "video", "file"],
@@ -50,7 +50,7 @@ export default definePlugin({
       edit,
       react,
       media: fileAddress,
-      login: createLogin(accounts),
+      login: createLogin(accounts, gateway.config.apiUrl),
       probe: probeAccount,
     });
     gateway.extend(Channel, "slack", channel);

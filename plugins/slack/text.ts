@@ -1,4 +1,5 @@
 /** Text of Slack: incoming text as people read it, and the blocks of a message with buttons. Pure. */
+import { split } from "@svc/kit/channels";
 import type { KnownBlock } from "@slack/web-api";
 import type { MessageButton } from "@svc/sdk/channels";
 
@@ -51,7 +52,7 @@ function reference(inside: string, names: ReadonlyMap<string, string>): string {
 /** The blocks of a message with buttons. Slack shows only the blocks, so that they contain the whole text. */
 export function blocksOf(text: string, rows: readonly (readonly MessageButton[])[]): KnownBlock[] {
   // `verbatim`: Slack would make mentions and channel names of plain words.
-  const sections = pieces(text).map((piece): KnownBlock => ({
+  const sections = split(text, MAX_BLOCK_CHARS).map((piece): KnownBlock => ({
     type: "section",
     text: { type: "mrkdwn", text: piece, verbatim: true },
   }));
@@ -68,33 +69,4 @@ export function blocksOf(text: string, rows: readonly (readonly MessageButton[])
       })),
     }));
   return [...sections, ...actions];
-}
-
-/** Pieces that fit into a block, split at line ends or blanks, never inside a link or an entity. */
-function pieces(text: string): string[] {
-  const found: string[] = [];
-  let rest = text;
-  while (rest.length > MAX_BLOCK_CHARS) {
-    const end = splitAt(rest.slice(0, MAX_BLOCK_CHARS));
-    found.push(rest.slice(0, end));
-    rest = rest.slice(end).replace(/^\n/, "");
-  }
-  return [...found, rest].filter((piece) => piece.trim() !== "");
-}
-
-function splitAt(head: string): number {
-  const line = head.lastIndexOf("\n");
-  if (line > 0) return line;
-  const link = head.lastIndexOf("<");
-  const whole = link > head.lastIndexOf(">") && link > 0 ? link : head.length;
-  const blank = head.lastIndexOf(" ", whole - 1);
-  if (blank > 0 && !isInLink(head, blank)) return blank;
-  const entity = /&[a-z]{0,4}$/.exec(head.slice(0, whole));
-  if (entity && entity.index > 0) return entity.index;
-  const last = head.charCodeAt(whole - 1);
-  return last >= 0xd800 && last < 0xdc00 ? whole - 1 : whole; // half of a surrogate pair
-}
-
-function isInLink(head: string, at: number): boolean {
-  return head.lastIndexOf("<", at) > head.lastIndexOf(">", at);
 }

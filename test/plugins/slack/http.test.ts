@@ -178,7 +178,7 @@ describe("Slack over HTTP", { timeout: 30_000 }, () => {
     slack.plan("auth.test", {});
     slack.plan("auth.test", { body: { ok: false, error: "token_revoked" } });
     const run = startAccount(t, channel);
-    await run.ended;
-    assert.deepEqual(run.states(), ["connecting", "connected", "disconnected", "connected", "needs-login"]);
+    await assert.rejects(run.ended, { code: "NOT_LINKED" });
+    assert.deepEqual(run.states(), ["connecting", "connected", "disconnected", "connected"]);
   });
 });

@@ -59,6 +59,14 @@ describe("sending to Slack", { timeout: 30_000 }, () => {
     assert.deepEqual([done?.["channel_id"], done?.["thread_ts"]], [ROOM, "1600000000.000100"]);
   });
 
+  it("posts the buttons of a file below it", async (t) => {
+    const { slack, send } = await scene(t);
+    const media = { kind: "file", bytes: Buffer.from("1"), name: "a.txt", mimeType: "text/plain" } as const;
+    assert.deepEqual(await send("", { media, buttons: [[button]] }), { messageId: "1700000000.000900" });
+    assert.equal(slack.uploads.length, 1);
+    assert.match(slack.callsOf("chat.postMessage")[0]?.args["blocks"] ?? "", /"value":"go"/);
+  });
+
   it("posts buttons, and removes them with an edit", async (t) => {
     const { slack, send, edit } = await scene(t);
     await send("choose", { buttons: [[button]] });
@@ -113,7 +121,7 @@ describe("sending to Slack", { timeout: 30_000 }, () => {
     ["a broken server", { status: 503, body: "down" }, { code: "UNAVAILABLE", message: /HTTP 503/ }],
     ["a page instead of JSON", { body: "<html>xoxb-secret-1</html>" }, { code: "UNAVAILABLE", message: /no JSON/ }],
     ["an internal error", refusal("internal_error"), { code: "UNAVAILABLE" }],
-    ["a revoked token", refusal("token_revoked"), { code: "UNAVAILABLE", message: /svc channels login/ }],
+    ["a revoked token", refusal("token_revoked"), { code: "NOT_LINKED", message: /svc channels login/ }],
     ["a wrong address", { status: 404, body: "" }, { code: "INVALID_REQUEST", message: /HTTP 404/ }],
     [
       "a channel without the bot",
@@ -199,7 +207,7 @@ describe("login to Slack", () => {
     assert.deepEqual(await next({ botToken: " xoxb-new ", appToken: "xapp-new", signingSecret: "" }), {
       kind: "done",
       message: "Logged in as svc in Acme.",
-      config: { botToken: "xoxb-new", appToken: "xapp-new" },
+      config: { botToken: "xoxb-new", appToken: "xapp-new", mode: "socket" },
     });
     assert.deepEqual(
       slack.callsOf("auth.test").map(({ token }) => token),
@@ -217,12 +225,23 @@ describe("login to Slack", () => {
     });
   });
 
+  it("of a new account uses the address of the section", async (t) => {
+    const { slack, channel, call } = await login(t);
+    const answers = { botToken: "xoxb-new", signingSecret: "s3cret" };
+    await channel.login?.next({ accountId: "work", signal: call.signal, state: undefined, answers });
+    assert.equal(slack.callsOf("auth.test").length, 1);
+  });
+
   it("refuses wrong values with where to look", async (t) => {
     const { slack, next } = await login(t);
     const both = { botToken: "xoxb-new", appToken: "xapp-new" };
     await assert.rejects(next({ ...both, botToken: "xapp-x" }), {
       code: "INVALID_REQUEST",
       message: /OAuth & Permissions/,
+    });
+    await assert.rejects(next({ ...both, botToken: "xoxe.xoxb-x" }), {
+      code: "INVALID_REQUEST",
+      message: /token rotation/,
     });
     await assert.rejects(next({ ...both, appToken: "xoxb-x" }), {
       code: "INVALID_REQUEST",

@@ -187,10 +187,7 @@ describe("Slack over Socket Mode", { timeout: 30_000 }, () => {
     it(`needs a login if ${why}`, async (t) => {
       const { slack, channel } = await scene(t, { checkMs: 20 });
       prepare(slack);
-      const run = startAccount(t, channel);
-      await run.ended;
-      assert.equal(run.reports.at(-1)?.state, "needs-login");
-      assert.match(run.reports.at(-1)?.detail ?? "", /svc channels login slack/);
+      await assert.rejects(startAccount(t, channel).ended, { code: "NOT_LINKED", message: /svc channels login slack/ });
     });
 
   it("ends with the time that Slack names if it may not connect yet", async (t) => {
