@@ -41,9 +41,9 @@ export async function runAccount(
 
 async function connected(run: ChannelRun<Settings>, accounts: LiveAccounts, context: SlackContext): Promise<void> {
   const { settings, accountId, report, alive } = run;
-  const { userId, name, team } = await identify(run);
+  const { userId, teamId, name, team } = await identify(run);
   const commands = run.commands.map((command) => command.name);
-  const accept = createInbox(run, { userId, slashCommand: settings.slashCommand, commands }, context);
+  const accept = createInbox(run, { userId, teamId, slashCommand: settings.slashCommand, commands }, context);
   const as = `as ${name} in ${team}`;
   if (settings.mode === "socket") {
     await whileTokenWorks(run, context, (signal) => listen({ ...run, signal }, as, accept, context));

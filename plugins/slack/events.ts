@@ -18,6 +18,15 @@ export const SlackFile = Type.Object({
   url_private: maybe(Text),
 });
 
+const Attachment = Type.Object({
+  /** A forwarded message, or the message behind a link. */
+  is_share: maybe(Type.Boolean()),
+  is_msg_unfurl: maybe(Type.Boolean()),
+  author_name: maybe(Text),
+  text: maybe(Text),
+  files: maybe(Type.Array(SlackFile)),
+});
+
 const Written = {
   ts: Id,
   user: maybe(Text),
@@ -28,6 +37,7 @@ const Written = {
   /** Author of the first message of the thread. */
   parent_user_id: maybe(Text),
   files: maybe(Type.Array(SlackFile)),
+  attachments: maybe(Type.Array(Attachment)),
   edited: maybe(Type.Object({ ts: Text })),
 };
 export const WrittenMessage = Type.Object(Written);
@@ -53,6 +63,11 @@ export const Callback = Type.Object({
   team_id: maybe(Text),
   event_id: Id,
   event: Type.Object({ type: Text }),
+});
+
+/** The installation of the app that an event is for. */
+export const Authorized = Type.Object({
+  authorizations: Type.Array(Type.Object({ team_id: Text, is_enterprise_install: maybe(Type.Boolean()) })),
 });
 
 export const BlockActions = Type.Object({

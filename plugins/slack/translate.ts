@@ -1,8 +1,10 @@
 /** Translation between what Slack sends and messages of the gateway. Pure. */
-import type { Static } from "@svc/sdk";
+import { matches, type Static } from "@svc/sdk";
+import { mediaKindOf } from "@svc/kit/channels";
 import type { InboundChat, InboundMedia, InboundMessage } from "@svc/sdk/channels";
 import { emojiNamed } from "./emoji.ts";
 import {
+  Authorized,
   BlockActions,
   Callback,
   MessageEvent,
@@ -20,6 +22,8 @@ export type DeliveryKind = "events_api" | "interactive" | "slash_commands";
 /** Who the bot is, and what its app is called. */
 export interface Bot {
   readonly userId: string;
+  /** Id of the workspace, or of the organization in which the app is installed. */
+  readonly teamId: string;
   readonly slashCommand: string;
   /** Names of the gateway's commands: `/svc status` is the command `/status`, `/svc hello` the text `hello`. */
   readonly commands: readonly string[];
@@ -43,12 +47,25 @@ export function toIncoming(kind: DeliveryKind, body: unknown, bot: Bot): readonl
   return one ? [one] : [];
 }
 
+/**
+ * Whether an event is for the bot in another workspace: Slack sends those of all workspaces with the app over each connection,
+ * and to the same address.
+ */
+export function isForeign(body: unknown, { teamId }: Bot): boolean {
+  return (
+    matches(Authorized, body) &&
+    body.authorizations.some((one) => one.is_enterprise_install !== true && one.team_id !== teamId)
+  );
+}
+
 /** Completes a message with names of people by id. */
 export function named({ message }: Incoming, names: ReadonlyMap<string, string>): InboundMessage {
   const name = names.get(message.sender.id);
+  const { forwarded } = message;
   return {
     ...message,
     text: readable(message.text, names),
+    ...(forwarded && { forwarded: { ...forwarded, text: readable(forwarded.text, names) } }),
     sender: { ...message.sender, ...(name === undefined ? {} : { name }) },
   };
 }
@@ -96,7 +113,7 @@ function fromMessage(event: Static<typeof MessageEvent>, { bot, id, teamId }: Or
   if (subtype && !WRITTEN_SUBTYPES.includes(subtype)) return undefined;
   if (!isPerson(event, bot)) return undefined;
   const content = contentOf(event, bot, place(threadOf(event)));
-  // A mention arrives as `message` and as `app_mention`: both have the same id.
+  // A mention arrives as `message` and as `app_mention`, with the same id; one that invites the bot only as `app_mention`.
   return { ...content, message: { ...content.message, id: `message:${event.channel}:${event.ts}` } };
 }
 
@@ -108,9 +125,11 @@ function isPerson<T extends Pick<Written, "user" | "bot_id">>(written: T, bot: B
 }
 
 function contentOf(written: ByPerson<Written>, bot: Bot, chat: InboundChat) {
-  const { user, ts, text, files } = written;
+  const { user, ts, text, files, attachments } = written;
   const raw = text ?? "";
-  const { media, links } = mediaOf(files ?? []);
+  const { media: own, links } = mediaOf(files ?? []);
+  const shared = sharedIn(attachments ?? []);
+  const media = [...own, ...(shared?.media ?? [])];
   const mentioned = mentionedIn(raw);
   const message = {
     messageId: ts,
@@ -120,9 +139,20 @@ function contentOf(written: ByPerson<Written>, bot: Bot, chat: InboundChat) {
     // An answer in a thread that the bot began is an answer to the bot.
     mentioned: mentioned.includes(bot.userId) || written.parent_user_id === bot.userId,
     ...(media.length === 0 ? {} : { media }),
+    ...(shared && { forwarded: shared.forwarded }),
     ...timeOf(ts),
   };
-  return { message, people: [user, ...mentioned] };
+  return { message, people: [user, ...mentioned, ...mentionedIn(shared?.forwarded.text ?? "")] };
+}
+
+/** Messages that the person forwards or links to. Slack puts them behind the text, as it does previews of pages. */
+function sharedIn(attachments: NonNullable<Written["attachments"]>) {
+  const shared = attachments.filter((one) => one.is_share || one.is_msg_unfurl);
+  const [first] = shared;
+  if (!first) return undefined;
+  const { media, links } = mediaOf(shared.flatMap(({ files }) => files ?? []));
+  const text = [...shared.map((one) => one.text), ...links].filter(Boolean).join("\n");
+  return { media, forwarded: { text, ...(first.author_name ? { from: first.author_name } : {}) } };
 }
 
 function mediaOf(files: readonly Static<typeof SlackFile>[]): { media: InboundMedia[]; links: string[] } {
@@ -131,17 +161,14 @@ function mediaOf(files: readonly Static<typeof SlackFile>[]): { media: InboundMe
   const isElsewhere = ({ mode }: Static<typeof SlackFile>) => mode === "external";
   const media = readableFiles
     .filter((file) => !isElsewhere(file))
-    .map(({ id, name, mimetype, size, subtype }): InboundMedia => {
-      const [top = ""] = (mimetype ?? "").split("/");
-      return {
-        ref: id,
-        kind: top === "image" || top === "audio" || top === "video" ? top : "file",
-        ...(name ? { name } : {}),
-        ...(mimetype ? { mimeType: mimetype } : {}),
-        ...(typeof size === "number" ? { size } : {}),
-        ...(subtype === "slack_audio" ? { isVoice: true } : {}),
-      };
-    });
+    .map(({ id, name, mimetype, size, subtype }): InboundMedia => ({
+      ref: id,
+      kind: mediaKindOf(mimetype ?? ""),
+      ...(name ? { name } : {}),
+      ...(mimetype ? { mimeType: mimetype } : {}),
+      ...(typeof size === "number" ? { size } : {}),
+      ...(subtype === "slack_audio" ? { isVoice: true } : {}),
+    }));
   const links = readableFiles
     .filter(isElsewhere)
     .map(({ title, name, url_private: url }) => [title ?? name ?? "file", url ?? ""].filter(Boolean).join(": "));
@@ -186,7 +213,7 @@ function fromActions(body: unknown): Incoming[] {
     const message = {
       id: `action:${channel.id}:${messageId ?? ""}:${user.id}:${at}:${actionId}`,
       ...(messageId ? { messageId } : {}),
-      chat: { ...chat, ...(chat.type === "group" && channel.name ? { name: channel.name } : {}) },
+      chat: { ...chat, ...(chat.type === "group" ? channelName(channel.name) : {}) },
       sender: { id: user.id },
       text: text?.text ?? "",
       mentioned: true,
@@ -208,13 +235,18 @@ function fromCommand(body: unknown, bot: Bot): Incoming | undefined {
   return {
     message: {
       id: `command:${call.trigger_id}`,
-      chat: { ...chat, ...(isDirect || name === "" ? {} : { name }) },
+      chat: { ...chat, ...(isDirect ? {} : channelName(name)) },
       sender: { id: user },
       text: said === "" ? "/help" : bot.commands.includes(firstWord(said)) ? `/${said}` : said,
       mentioned: true,
     },
     people: [user, ...mentionedIn(said)],
   };
+}
+
+/** Slack names no private channel: all of them are called `privategroup`. */
+function channelName(name: string | null | undefined): { name?: string } {
+  return name && name !== "privategroup" ? { name } : {};
 }
 
 const firstWord = (text: string) => text.split(/\s/, 1)[0]?.toLowerCase() ?? "";

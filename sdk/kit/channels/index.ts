@@ -3,5 +3,6 @@ export * from "./account-config.ts";
 export * from "./bounded.ts";
 export * from "./emoji.ts";
 export * from "./media-kind.ts";
+export * from "./refused-command.ts";
 export * from "./repeat.ts";
 export { MAX_PIECES, split } from "./split.ts";

@@ -1,6 +1,7 @@
 /** The plugin through Slack's own libraries against a local Slack: Socket Mode. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { unavailable } from "@svc/sdk";
 import { channelContract } from "@svc/sdk/testing";
 import { ANN, inRoom, mention, ROOM, said, slackChannel, startAccount, TOKENS } from "./scene.ts";
 import { type SlackServer, startSlack, TEAM } from "./server.ts";
@@ -94,7 +95,7 @@ describe("Slack over Socket Mode", { timeout: 30_000 }, () => {
     const { slack } = await connected(t, ({ text }) => {
       submitted.push(text);
       if (submitted.length === 1) throw new Error("the disk is full");
-      return submitted.length === 3 ? { accepted: false, reason: "busy" } : taken;
+      return submitted.length === 3 ? unavailable("too many messages are waiting") : taken;
     });
     await Promise.all(["first", "second"].map((text) => slack.deliver("events_api", inRoom(text))));
     assert.deepEqual(submitted, ["first", "first", "second", "second"]);
@@ -209,6 +210,16 @@ describe("Slack over Socket Mode", { timeout: 30_000 }, () => {
     );
   });
 
+  it("skips events for its app in another workspace", async (t) => {
+    const { slack, run } = await connected(t);
+    await slack.deliver("events_api", { ...said("elsewhere"), authorizations: [{ team_id: "T0000OTHER" }] });
+    await slack.deliver("events_api", { ...said("here"), authorizations: [{ team_id: TEAM }] });
+    assert.deepEqual(
+      run.messages.map(({ text }) => text),
+      ["here"],
+    );
+  });
+
   it("names nobody if Slack does not say who it is", async (t) => {
     const { slack, run } = await connected(t);
     slack.plan("users.info", refusal("missing_scope"));
@@ -228,7 +239,11 @@ describe("Slack over Socket Mode", { timeout: 30_000 }, () => {
     const command = { command: "/svc", user_id: ANN, channel_id: ROOM, channel_name: "team", team_id: TEAM };
     const answer = await slack.deliver("slash_commands", { ...command, text: "status", trigger_id: "1" });
     assert.deepEqual(answer, { response_type: "ephemeral", text: "Received." });
-    assert.deepEqual(await slack.deliver("slash_commands", { ...command, text: "hello", trigger_id: "2" }), {});
+    const refused = await slack.deliver("slash_commands", { ...command, text: "hello", trigger_id: "2" });
+    assert.deepEqual(refused, {
+      response_type: "ephemeral",
+      text: "The agent does not accept commands from you here.",
+    });
     const press = { type: "block_actions", user: { id: ANN }, channel: { id: ROOM }, container: { message_ts: "1.2" } };
     const actions = [{ action_id: "svc:0:0", action_ts: "3.4", value: "yes", text: { text: "Yes" } }];
     assert.deepEqual(await slack.deliver("interactive", { ...press, actions }), {});

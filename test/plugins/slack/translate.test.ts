@@ -5,11 +5,11 @@ import { describe, it } from "node:test";
 import { emojiNamed, slackName } from "../../../plugins/slack/emoji.ts";
 import { signatureProblem } from "../../../plugins/slack/http.ts";
 import { blocksOf } from "../../../plugins/slack/text.ts";
-import { type Bot, type DeliveryKind, named, toIncoming } from "../../../plugins/slack/translate.ts";
+import { type Bot, type DeliveryKind, isForeign, named, toIncoming } from "../../../plugins/slack/translate.ts";
 import { ANN, callback, DIRECT, inRoom, mention, ROOM, said } from "./scene.ts";
 import { BOT, TEAM } from "./server.ts";
 
-const bot: Bot = { userId: BOT, slashCommand: "/svc", commands: ["status", "new", "help"] };
+const bot: Bot = { userId: BOT, teamId: TEAM, slashCommand: "/svc", commands: ["status", "new", "help"] };
 const NAMES = new Map([
   [ANN, "Ann"],
   [BOT, "svc"],
@@ -109,6 +109,25 @@ describe("a message of Slack", () => {
       { ref: "F4", kind: "file", name: "c.pdf", mimeType: "application/pdf" },
     ]);
     assert.equal(message?.text, "Plan: https://elsewhere.example/plan");
+  });
+
+  it("is kept apart from one that it forwards, which addresses nobody", () => {
+    const files = [{ id: "F1", name: "a.png", mimetype: "image/png" }];
+    const shared = { is_share: true, author_name: "Bob", text: `/new ${mention} &amp; <@${ANN}>`, files };
+    const message = read(inRoom("look", { attachments: [shared, { title: "a page", text: "its preview" }] }));
+    assert.deepEqual([message?.text, message?.mentioned], ["look", false]);
+    assert.deepEqual(message?.forwarded, { text: "/new @svc & @Ann", from: "Bob" });
+    assert.deepEqual(message.media, [{ ref: "F1", kind: "image", name: "a.png", mimeType: "image/png" }]);
+    const linked = read(inRoom("see", { attachments: [{ is_msg_unfurl: true, text: "there" }] }));
+    assert.deepEqual(linked?.forwarded, { text: "there" });
+    assert.equal(read(inRoom("page", { attachments: [{ text: "its preview" }] }))?.forwarded, undefined);
+  });
+
+  it("is foreign if the app is installed in another workspace too, and the event is for that one", () => {
+    const of = (team: string, more: object = {}) => ({ ...said("x"), authorizations: [{ team_id: team, ...more }] });
+    assert.equal(isForeign(of("T0000OTHER"), bot), true);
+    for (const body of [of(TEAM), of("T0000OTHER", { is_enterprise_install: true }), said("x"), null])
+      assert.equal(isForeign(body, bot), false);
   });
 
   const ignored: [why: string, body: unknown][] = [
@@ -252,6 +271,11 @@ describe("a slash command", () => {
       teamId: TEAM,
     }));
 
+  it("in a private channel has no name of it", () => {
+    const { chat } = read({ ...body, channel_name: "privategroup" }, "slash_commands") ?? assert.fail();
+    assert.deepEqual(chat, { type: "group", id: ROOM, teamId: TEAM });
+  });
+
   it("of another name is ignored", () =>
     assert.equal(read({ ...body, command: "/other" }, "slash_commands"), undefined));
 });
@@ -263,6 +287,8 @@ describe("emoji", () => {
       assert.equal(emojiNamed(name), emoji.replace("\uFE0F", ""));
     }
     assert.equal(slackName("👍🏽"), "+1::skin-tone-4");
+    assert.deepEqual(["🙄", "🤩", "🤦"].map(slackName), ["face_with_rolling_eyes", "star-struck", "face_palm"]);
+    assert.equal(emojiNamed("thumbsup::skin-tone-2"), "👍🏻");
   });
   it("without a name are unknown, and names without an emoji stay", () => {
     assert.equal(slackName("🦑"), undefined);
@@ -301,18 +327,29 @@ describe("blocks", () => {
   });
   const long: [why: string, text: string][] = [
     ["lines", `${"word ".repeat(500)}\n${"more ".repeat(500)}`],
-    ["links", `${"x".repeat(2_990)}<https://a.example|some label>${"y".repeat(1_000)}`],
-    ["entities", `${"x".repeat(2_997)}&amp;${"y".repeat(1_000)}`],
     ["emoji", "🎉".repeat(2_000)],
     ["no blanks", "x".repeat(9_001)],
   ];
+  const textsOf = (text: string) =>
+    blocksOf(text, []).map((block) => (block.type === "section" ? (block.text?.text ?? "") : ""));
   for (const [why, text] of long)
     it(`split a long text with ${why} without a loss`, () => {
-      const found = blocksOf(text, []).map((block) => (block.type === "section" ? (block.text?.text ?? "") : ""));
+      const found = textsOf(text);
       assert.ok(found.length > 1 && found.every((piece) => piece.length <= 3_000 && encodeURI(piece) !== ""));
-      assert.equal(found.join("").replaceAll("\n", ""), text.replaceAll("\n", ""));
-      assert.ok(!found.some((piece) => /&[a-z]*$|<[^>]*$/.test(piece)));
+      assert.equal(found.join("").replaceAll(/\s/g, ""), text.replaceAll(/\s/g, ""));
     });
+
+  it("show the whole command of an approval as code", () => {
+    const command = Array.from({ length: 120 }, (_, n) => `  echo "line ${n} of the &lt;script&gt;" &amp;&amp; \\`);
+    const found = textsOf(["Approval needed:", "```", ...command, "```", "Valid for 5 min."].join("\n"));
+    assert.ok(found.length > 1 && found.every((piece) => piece.length <= 3_000));
+    for (const piece of found) assert.equal(piece.match(/^```$/gm)?.length, 2);
+    const lines = found.join("\n").split("\n");
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith("  echo")),
+      command,
+    );
+  });
 });
 
 describe("a signature", () => {
