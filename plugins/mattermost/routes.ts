@@ -1,4 +1,5 @@
 /** HTTP requests of the Mattermost server: pressed buttons and the slash command. */
+import { refusedCommand } from "@svc/kit/channels";
 import { matches, parseJsonBody, type RouteReply, type RouteRequest, Type, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
 import { find, type RequestContext } from "./api.ts";
@@ -108,8 +109,5 @@ function ephemeral(text: string): RouteReply {
 }
 
 function answerTo(receipt: Receipt, text: string): string {
-  if (receipt.accepted || receipt.reason === "duplicate")
-    return `\`${text.replaceAll("`", "'")}\` was sent to the agent.`;
-  if (receipt.reason === "pairing") return "The agent does not know you yet. It sent you a code for its owner.";
-  return "The agent does not accept commands from you here.";
+  return refusedCommand(receipt) ?? `\`${text.replaceAll("`", "'")}\` was sent to the agent.`;
 }
