@@ -8,6 +8,7 @@ import { AnySignal } from "@svc/kit/time";
 import type { Settings } from "./config.ts";
 import { slackName } from "./emoji.ts";
 import { failureOf, refusalCode } from "./failure.ts";
+import type { Place } from "./history.ts";
 import { QUIET } from "./quiet.ts";
 import { blocksOf } from "./text.ts";
 import { isPersonId } from "./translate.ts";
@@ -16,6 +17,8 @@ import { isPersonId } from "./translate.ts";
 const REQUEST_MS = 60_000;
 /** Milliseconds for a name: Slack repeats a delivery after 3 s. */
 const NAME_MS = 1_500;
+/** Maximum missed messages of a conversation. */
+const MAX_MISSED = 200;
 /** Remembered direct chats. */
 const MAX_DIRECT = 1_000;
 
@@ -112,6 +115,23 @@ export async function nameOf(user: string, { settings, signal }: Call): Promise<
   );
   const { display_name: shown, real_name: real } = found?.profile ?? {};
   return [shown, real, found?.real_name, found?.name].find((name) => name !== undefined && name !== "");
+}
+
+/** Messages of a place after its last one and after `since` (epoch ms), the oldest first. @throws GatewayError as `failureOf` */
+export async function missedIn({ channel, thread, ts }: Place, since: number, call: Call) {
+  const after = Math.max(Number(ts), since / 1_000);
+  const page = { channel, oldest: after.toFixed(6), limit: MAX_MISSED };
+  const { messages = [], has_more: isCut = false } = await calling(
+    call,
+    "read missed messages",
+    async ({
+      conversations,
+    }): Promise<{ readonly messages?: readonly { ts?: string }[]; readonly has_more?: boolean }> =>
+      thread === undefined ? conversations.history(page) : conversations.replies({ ...page, ts: thread }),
+  );
+  // A thread begins with its first message, however old.
+  const missed = messages.filter((message) => Number(message.ts) > after);
+  return { missed: missed.toSorted((one, other) => Number(one.ts) - Number(other.ts)), isCut };
 }
 
 /** Sends messages. Remembers the direct chats of people. */

@@ -1,11 +1,13 @@
 /** One account from start to end, in both modes, and the HTTP route. */
+import { join } from "node:path";
 import { isGatewayError, pause, type RouteReply, type RouteRequest, untilAborted } from "@svc/sdk";
 import { AnySignal, withDeadline } from "@svc/kit/time";
-import type { ChannelAccount, ChannelRun } from "@svc/sdk/channels";
+import type { ChannelAccount, ChannelReport, ChannelRun } from "@svc/sdk/channels";
 import { identify } from "./api.ts";
 import type { Settings } from "./config.ts";
 import { contentOf, signatureProblem } from "./http.ts";
-import { type Accept, type SlackContext, createInbox } from "./inbox.ts";
+import { openHistory } from "./history.ts";
+import { type Accept, type Inbox, type SlackContext, createInbox } from "./inbox.ts";
 import { listen } from "./socket.ts";
 
 /** Milliseconds until a request is answered: Slack waits 3 s. */
@@ -22,29 +24,43 @@ export type LiveAccounts = Map<string, Live>;
 
 /** Runs until the signal aborts. @throws GatewayError `NOT_LINKED`: Slack refuses a token; others: run it again later */
 export async function runAccount(
-  run: ChannelRun<Settings>,
+  told: ChannelRun<Settings>,
   accounts: LiveAccounts,
   context: SlackContext,
 ): Promise<void> {
-  const { signal, report } = run;
-  if (signal.aborted) return;
-  report({ state: "connecting" });
-  const ending = new AnySignal(signal);
+  const { accountId, settings } = told;
+  if (told.signal.aborted) return;
+  told.report({ state: "connecting" });
+  const ending = new AnySignal(told.signal);
+  const { signal } = ending;
+  let inbox: Inbox | undefined;
+  const report = (given: ChannelReport) => {
+    told.report(given);
+    if (given.state === "connected") inbox?.catchUp();
+  };
+  const run = { ...told, signal, report };
   try {
-    await connected({ ...run, signal: ending.signal }, accounts, context);
+    const { userId, teamId, name, team } = await identify(run);
+    const commands = run.commands.map((command) => command.name);
+    const history = await openHistory(join(context.stateDir, `${accountId}.json`), userId);
+    inbox = createInbox(run, { userId, teamId, slashCommand: settings.slashCommand, commands }, history, context);
+    await connected(run, `as ${name} in ${team}`, inbox.accept, accounts, context);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     ending.abort();
+    await inbox?.settled();
   }
 }
 
-async function connected(run: ChannelRun<Settings>, accounts: LiveAccounts, context: SlackContext): Promise<void> {
+async function connected(
+  run: ChannelRun<Settings>,
+  as: string,
+  accept: Accept,
+  accounts: LiveAccounts,
+  context: SlackContext,
+): Promise<void> {
   const { settings, accountId, report, alive } = run;
-  const { userId, teamId, name, team } = await identify(run);
-  const commands = run.commands.map((command) => command.name);
-  const accept = createInbox(run, { userId, teamId, slashCommand: settings.slashCommand, commands }, context);
-  const as = `as ${name} in ${team}`;
   if (settings.mode === "socket") {
     await whileTokenWorks(run, context, (signal) => listen({ ...run, signal }, as, accept, context));
     return;

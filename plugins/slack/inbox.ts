@@ -1,9 +1,10 @@
 /** Submits what arrives: in the order of each conversation, again until it is on disk, and a repeated delivery once. */
-import { bounded, refusedCommand, submitted } from "@svc/kit/channels";
+import { bounded, refusedCommand, repeated, submitted } from "@svc/kit/channels";
 import { type Clock, type Logger, Turns, unavailable } from "@svc/sdk";
 import type { ChannelRun, Receipt } from "@svc/sdk/channels";
-import { nameOf } from "./api.ts";
+import { missedIn, nameOf } from "./api.ts";
 import type { Settings } from "./config.ts";
+import type { History, Place } from "./history.ts";
 import { type Bot, type DeliveryKind, type Incoming, isForeign, named, toIncoming } from "./translate.ts";
 
 /** Maximum messages that wait for the gateway; Slack repeats further ones. */
@@ -11,9 +12,14 @@ const MAX_WAITING = 500;
 /** Remembered names: number, and milliseconds until they are looked up again. */
 const NAMES = { most: 1_000, ms: 3_600_000, unknownMs: 300_000 };
 
+/** Milliseconds: older messages are not fetched. */
+const MAX_AGE_MS = 24 * 3_600_000;
+
 export interface SlackContext {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Directory for the state of accounts. */
+  readonly stateDir: string;
 }
 
 /** Answer to a delivery, shown to the person who used a command; `undefined`: none. */
@@ -26,44 +32,97 @@ export type Answer = { readonly response_type: "ephemeral"; readonly text: strin
  */
 export type Accept = (kind: DeliveryKind, body: unknown) => Promise<Answer>;
 
-export function createInbox(run: ChannelRun<Settings>, bot: Bot, { clock, log }: SlackContext): Accept {
-  const { accountId: account } = run;
+export interface Inbox {
+  readonly accept: Accept;
+  /** Begins to submit the messages that were missed in known conversations and threads, unless that is being done. */
+  readonly catchUp: () => void;
+  /** Resolves when nothing is being done any more; the signal of the run must have aborted. */
+  readonly settled: () => Promise<void>;
+}
+
+export function createInbox(
+  run: ChannelRun<Settings>,
+  bot: Bot,
+  history: History,
+  { clock, log }: Pick<SlackContext, "clock" | "log">,
+): Inbox {
+  const { accountId: account, signal } = run;
   /** By id of the message. */
   const waiting = new Map<string, Promise<Receipt>>();
   /** By conversation. */
   const turns = new Turns();
   const namesOf = createNames(run, clock);
   let isWarned = false;
+  let catchingUp: Promise<void> | undefined;
+  let saving = Promise.resolve();
+
+  function readSafely(kind: DeliveryKind, body: unknown): readonly Incoming[] {
+    try {
+      return toIncoming(kind, body, bot);
+    } catch (err) {
+      log.warn({ err, account }, "a malformed Slack event was skipped");
+      return [];
+    }
+  }
+
+  async function deliver(incoming: Incoming): Promise<Receipt> {
+    const receipt = await submitted(run, named(incoming, await namesOf(incoming.people)), { clock, log });
+    const notSaved = (err: unknown) => log.warn({ err, account }, "the history of a Slack account was not saved");
+    saving = history.note(incoming.message).catch(notSaved);
+    return receipt;
+  }
+
+  async function fetchMissed(place: Place): Promise<void> {
+    const { channel } = place;
+    const since = clock.now() - MAX_AGE_MS;
+    const { missed, isCut } = await repeated(() => missedIn(place, since, run), { clock, log, signal });
+    if (isCut) log.warn({ account, channel }, "too many Slack messages were missed; some of them are lost");
+    const bodies = missed.map((message) => ({
+      team_id: bot.teamId,
+      event_id: `missed:${message.ts}`,
+      event: { ...message, type: "message", channel },
+    }));
+    for (const incoming of bodies.flatMap((body) => readSafely("events_api", body)))
+      await turns.take(channel, () => deliver(incoming));
+  }
 
   function submit(incoming: Incoming): Promise<Receipt> {
     const { id, chat } = incoming.message;
     const known = waiting.get(id);
     if (known) return known;
     if (waiting.size >= MAX_WAITING) return Promise.reject(unavailable("too many Slack messages are waiting"));
-    const receipt = turns
-      .take(chat.id, async () => submitted(run, named(incoming, await namesOf(incoming.people)), { clock, log }))
-      .finally(() => waiting.delete(id));
+    const receipt = turns.take(chat.id, () => deliver(incoming)).finally(() => waiting.delete(id));
     waiting.set(id, receipt);
     return receipt;
   }
 
-  return async (kind, body) => {
+  async function accept(kind: DeliveryKind, body: unknown): Promise<Answer> {
     if (isForeign(body, bot)) {
       if (!isWarned)
         log.warn({ account }, "events of another workspace are skipped: each account needs a Slack app of its own");
       isWarned = true;
       return undefined;
     }
-    let all: readonly Incoming[];
-    try {
-      all = toIncoming(kind, body, bot);
-    } catch (err) {
-      log.warn({ err, account }, "a malformed Slack event was skipped");
-      return undefined;
-    }
-    const [receipt] = await Promise.all(all.map(submit));
+    const [receipt] = await Promise.all(readSafely(kind, body).map(submit));
     if (kind !== "slash_commands" || !receipt) return undefined;
     return { response_type: "ephemeral", text: refusedCommand(receipt) ?? "Received." };
+  }
+
+  async function fetchAllMissed(): Promise<void> {
+    const skip = (err: unknown) => {
+      if (!signal.aborted) log.warn({ err, account }, "missed Slack messages of a conversation were not fetched");
+    };
+    for (const place of history.places()) await fetchMissed(place).catch(skip);
+  }
+
+  return {
+    accept,
+    // New messages do not wait for it, because Slack may limit the rate of these requests.
+    catchUp: () => void (catchingUp ??= fetchAllMissed().finally(() => (catchingUp = undefined))),
+    async settled() {
+      await catchingUp;
+      await saving;
+    },
   };
 }
 

@@ -19,7 +19,8 @@ export default definePlugin({
   config: SlackConfig,
 
   setup(gateway) {
-    const { clock, log } = gateway;
+    const { clock, log, stateDir } = gateway;
+    const context = { clock, log, stateDir };
     const accounts = slackAccounts(gateway.config);
     const running: LiveAccounts = new Map();
     const { send, edit, react } = createSender();
@@ -45,7 +46,7 @@ export default definePlugin({
       accounts,
       target: addressOf,
       chatType: chatTypeOf,
-      run: (run) => runAccount(run, running, { clock, log }),
+      run: (run) => runAccount(run, running, context),
       send,
       edit,
       react,
@@ -60,7 +61,7 @@ export default definePlugin({
       path: "/plugins/slack/:account",
       auth: "plugin",
       summary: "Receives events, button presses and commands of a Slack account with mode http",
-      handler: createHook(accounts, running, { clock, log }),
+      handler: createHook(accounts, running, context),
     });
   },
 });

@@ -31,6 +31,8 @@ const OK: Readonly<Record<string, (args: SlackCall["args"], address: string) => 
   "reactions.add": () => ({}),
   "reactions.remove": () => ({}),
   "conversations.open": ({ users }) => ({ channel: { id: `D${users?.slice(1)}` } }),
+  "conversations.history": () => ({ messages: [] }),
+  "conversations.replies": () => ({ messages: [] }),
   "users.info": ({ user }) => ({ user: { id: user, profile: { display_name: `Name of ${user}` } } }),
   "files.info": ({ file }, address) => ({
     file: { id: file, url_private_download: `${address}/files/${file}/download` },

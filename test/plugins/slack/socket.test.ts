@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { unavailable } from "@svc/sdk";
 import { channelContract } from "@svc/sdk/testing";
-import { ANN, inRoom, mention, ROOM, said, slackChannel, startAccount, TOKENS } from "./scene.ts";
-import { type SlackServer, startSlack, TEAM } from "./server.ts";
+import { ANN, DIRECT, inRoom, mention, ROOM, said, slackChannel, startAccount, TOKENS } from "./scene.ts";
+import { BOT, type SlackServer, startSlack, TEAM } from "./server.ts";
 
 async function scene(t: TestContext, config: object = {}) {
   const slack = await startSlack(t);
@@ -208,6 +208,72 @@ describe("Slack over Socket Mode", { timeout: 30_000 }, () => {
       run.messages.map(({ text }) => text),
       ["good"],
     );
+  });
+
+  it("fetches what was written while it was away, in known conversations and threads", async (t) => {
+    const { slack, channel, run } = await connected(t);
+    const ts = (seconds: number) => `${(Date.now() / 1_000 - 100 + seconds).toFixed(6)}`;
+    const [first, thread] = [ts(0), ts(-50)];
+    await slack.deliver("events_api", said("before", { ts: first }));
+    await slack.deliver("events_api", inRoom("in a thread", { ts: first, thread_ts: thread }));
+    await run.stop();
+    const written = (text: string, more: object) => ({ type: "message", user: ANN, text, ...more });
+    const answer = (messages: object[], more: object = {}) => ({ body: { ok: true, messages, ...more } });
+    const own = { type: "message", user: BOT, bot_id: "B1", text: "an answer", ts: ts(3) };
+    slack.plan("conversations.replies", { status: 429, headers: { "retry-after": "0" } });
+    slack.plan(
+      "conversations.replies",
+      answer([written("the question", { ts: thread }), written("reply", { ts: ts(1), thread_ts: thread })]),
+    );
+    slack.plan("conversations.history", answer([own, written("two", { ts: ts(2) }), written("one", { ts: ts(1) })]));
+    const next = startAccount(t, channel);
+    await next.received(3);
+    await slack.deliver("events_api", said("after", { ts: ts(4) }));
+    assert.deepEqual(
+      next.messages.map(({ text, chat }) => [chat.id, chat.threadId, chat.teamId, text]),
+      [
+        [ROOM, thread, TEAM, "reply"],
+        [DIRECT, undefined, TEAM, "one"],
+        [DIRECT, undefined, TEAM, "two"],
+        [DIRECT, undefined, TEAM, "after"],
+      ],
+    );
+    assert.equal(next.messages[1]?.id, `message:${DIRECT}:${next.messages[1]?.messageId}`);
+    assert.deepEqual(
+      slack.callsOf("conversations.history").map(({ args }) => [args["channel"], args["oldest"]]),
+      [[DIRECT, first]],
+    );
+    const [{ args } = assert.fail()] = slack.callsOf("conversations.replies");
+    assert.deepEqual([args["channel"], args["ts"], args["oldest"]], [ROOM, thread, first]);
+  });
+
+  it("fetches what was written between two connections", async (t) => {
+    const { slack, run } = await connected(t);
+    const at = (seconds: number) => `${(Date.now() / 1_000 - 100 + seconds).toFixed(6)}`;
+    await slack.deliver("events_api", said("before", { ts: at(0) }));
+    const missed = { type: "message", user: ANN, text: "meanwhile", ts: at(1) };
+    slack.plan("conversations.history", { body: { ok: true, messages: [missed] } });
+    slack.cut();
+    assert.deepEqual(
+      (await run.received(2)).map(({ text }) => text),
+      ["before", "meanwhile"],
+    );
+  });
+
+  it("is not held up by a conversation that it can no longer read, and does not fetch old messages", async (t) => {
+    const { slack, channel, run } = await connected(t);
+    await slack.deliver("events_api", said("long ago"));
+    await run.stop();
+    slack.plan("conversations.history", refusal("channel_not_found"));
+    const next = startAccount(t, channel);
+    await next.connected();
+    await slack.deliver("events_api", said("now"));
+    assert.deepEqual(
+      next.messages.map(({ text }) => text),
+      ["now"],
+    );
+    const [{ args } = assert.fail()] = slack.callsOf("conversations.history");
+    assert.ok(Math.abs(Number(args["oldest"]) - (Date.now() / 1_000 - 24 * 3_600)) < 60);
   });
 
   it("skips events for its app in another workspace", async (t) => {

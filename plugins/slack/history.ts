@@ -1,0 +1,50 @@
+/**
+ * The last message of each conversation, in a file: what people wrote while the account was away can be fetched, because
+ * Slack repeats an event for about 5 minutes only.
+ */
+import { readFile } from "node:fs/promises";
+import { replaceFile } from "@svc/sdk/files";
+import { matches, type Static, Turns, Type } from "@svc/sdk";
+import type { InboundMessage } from "@svc/sdk/channels";
+
+/** Conversations and threads; those with the latest messages. */
+const MAX_PLACES = 30;
+
+const Place = Type.Object({
+  channel: Type.String(),
+  thread: Type.Optional(Type.String()),
+  /** Slack's time of the last message that the gateway has. */
+  ts: Type.String(),
+});
+const Stored = Type.Object({ userId: Type.String(), places: Type.Array(Place) });
+
+/** A conversation, or a thread in it. */
+export type Place = Static<typeof Place>;
+
+export interface History {
+  /** The latest first. */
+  places(): readonly Place[];
+  /** Stores that the gateway has this message. @throws Error of the file system */
+  note(message: InboundMessage): Promise<void>;
+}
+
+/** @param userId the bot. A file of another one, or one that cannot be read, counts as none */
+export async function openHistory(file: string, userId: string): Promise<History> {
+  const stored = await readFile(file, "utf8")
+    .then((text): unknown => JSON.parse(text))
+    .catch(() => undefined);
+  let places: readonly Place[] = matches(Stored, stored) && stored.userId === userId ? stored.places : [];
+  const turns = new Turns();
+  return {
+    places: () => places,
+    async note({ chat, messageId, event }) {
+      if (messageId === undefined || event) return;
+      const isSame = ({ channel, thread }: Place) => channel === chat.id && thread === chat.threadId;
+      const ts = places.find((place) => isSame(place) && Number(place.ts) > Number(messageId))?.ts ?? messageId;
+      const place = { channel: chat.id, ...(chat.threadId === undefined ? {} : { thread: chat.threadId }), ts };
+      places = [place, ...places.filter((other) => !isSame(other))].slice(0, MAX_PLACES);
+      const content: Static<typeof Stored> = { userId, places: [...places] };
+      await turns.take("", () => replaceFile(file, JSON.stringify(content)));
+    },
+  };
+}
