@@ -30,7 +30,7 @@ const FIELDS = {
       minimum: 30,
       advanced: true,
       description:
-        "milliseconds without an answer to a ping after which the connection is closed; Slack is pinged three times in it; default 3000",
+        "milliseconds without an answer to a ping after which the connection is closed; Slack is pinged three times in it; default 2000",
     }),
   ),
   checkMs: Type.Optional(
@@ -69,7 +69,7 @@ export const DEFAULTS: Settings = {
   mode: "socket",
   apiUrl: "https://slack.com/api/",
   slashCommand: "/svc",
-  pingTimeoutMs: 3_000,
+  pingTimeoutMs: 2_000,
   checkMs: 60_000,
 };
 

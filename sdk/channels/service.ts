@@ -84,7 +84,7 @@ export type Receipt =
        * `pairing`: the sender got a code. `not-mentioned`: the message is only context of the group. `invalid`: it breaks
        * this contract; the log has the fault.
        */
-      readonly reason: "duplicate" | "not-allowed" | "pairing" | "not-mentioned" | "empty" | "invalid" | "busy";
+      readonly reason: "duplicate" | "not-allowed" | "pairing" | "not-mentioned" | "empty" | "invalid";
     };
 
 /** State of an account. After `needs-login`, the account is not retried until something changes. */

@@ -35,7 +35,7 @@ export async function obeyCommand(
     surface: "channel",
     address,
     sender,
-    ...(job.media === undefined ? {} : { hasImages: true as const }),
+    ...(job.media === undefined ? {} : { hasFiles: true as const }),
   };
   const outcome = await replyOfRefusal(() => commands.run(parsed, call));
   if ("reply" in outcome) return outcome;

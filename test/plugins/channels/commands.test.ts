@@ -24,9 +24,14 @@ describe("a command in a channel", { timeout: 120_000 }, () => {
     ["a stop without a run", "stop!", {}, /^Nothing to stop\.$/],
     ["a user in a group who speaks to the agent", "/new", { ...team, ...ann, mentioned: true }, /^New session/, true],
     ["a user in a group who does not", "/new", { ...team, ...ann }, /offline responder/],
-    ["somebody else in a group", "/new", { ...team, ...mallory, mentioned: true }, /needs the scope operator\.write/],
+    ["somebody else in a group", "/new", { ...team, ...mallory, mentioned: true }, /^Only people the agent works for/],
     ["somebody else in a group who does not speak to it", "/new", { ...team, ...mallory }, /offline responder/],
-    ["somebody let in by *", "/new", { ...mallory, chat: { type: "direct", id: "mallory" } }, /needs the scope/],
+    [
+      "somebody let in by *",
+      "/new",
+      { ...mallory, chat: { type: "direct", id: "mallory" } },
+      /^Only people the agent works for/,
+    ],
     [
       "an unknown command of somebody let in by *",
       "/nwe",

@@ -85,7 +85,7 @@ const discord: Start = async (t) => {
     server.requests.filter(({ method, path }) => /^POST \/channels\/\d+\/messages/.test(`${method} ${path}`));
   return {
     id: "discord",
-    settings: { apiUrl, heartbeatMs: 2_000 },
+    settings: { apiUrl },
     login: { token: DISCORD_TOKEN },
     wrong: { token: "wrong-token" },
     says: (content) => says(content),
@@ -111,7 +111,7 @@ const slack: Start = async (t) => {
   const server = await startSlack(t);
   return {
     id: "slack",
-    settings: { apiUrl: server.apiUrl, pingTimeoutMs: 300 },
+    settings: { apiUrl: server.apiUrl, mode: "socket" },
     login: { botToken: "xoxb-1", appToken: "xapp-1" },
     wrong: { botToken: "nonsense", appToken: "xapp-1" },
     says: (text) => void server.deliver("events_api", said(text)),

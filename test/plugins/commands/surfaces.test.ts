@@ -110,10 +110,11 @@ describe("a text that begins with a slash", limited, () => {
     assert.equal(said.filter((text) => text === "/dicee").length, 2);
   });
 
-  it("is text for the agent if somebody else in a channel wrote it", async (t) => {
+  it("is refused if somebody else in a channel wrote it", async (t) => {
     const { says, calls } = await open(t);
     const mallory = { sender: { id: "mallory" }, chat: { type: "direct", id: "mallory" } } as const;
-    for (const text of ["/dice", "/dicee"]) assert.match(await says(text, mallory), /offline responder/);
+    assert.match(await says("/dice", mallory), /^Only people the agent works for can use \/dice\./);
+    assert.match(await says("/dicee", mallory), /^Unknown command \/dicee\./);
     assert.deepEqual(calls, []);
   });
 

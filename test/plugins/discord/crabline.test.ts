@@ -1,4 +1,5 @@
 /** The plugin with its real client library against crabline's Discord server: the contract suite and a round trip of each kind. */
+// own process: closes the connections of every HTTP server after each answer
 import assert from "node:assert/strict";
 import { subscribe } from "node:diagnostics_channel";
 import { mkdtempSync, rmSync } from "node:fs";

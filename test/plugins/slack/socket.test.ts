@@ -212,7 +212,7 @@ describe("Slack over Socket Mode", { timeout: 30_000 }, () => {
 
   it("fetches what was written while it was away, in known conversations and threads", async (t) => {
     const { slack, channel, run } = await connected(t);
-    const ts = (seconds: number) => `${(Date.now() / 1_000 - 100 + seconds).toFixed(6)}`;
+    const ts = (seconds: number) => (Date.now() / 1_000 - 100 + seconds).toFixed(6);
     const [first, thread] = [ts(0), ts(-50)];
     await slack.deliver("events_api", said("before", { ts: first }));
     await slack.deliver("events_api", inRoom("in a thread", { ts: first, thread_ts: thread }));
@@ -249,7 +249,7 @@ describe("Slack over Socket Mode", { timeout: 30_000 }, () => {
 
   it("fetches what was written between two connections", async (t) => {
     const { slack, run } = await connected(t);
-    const at = (seconds: number) => `${(Date.now() / 1_000 - 100 + seconds).toFixed(6)}`;
+    const at = (seconds: number) => (Date.now() / 1_000 - 100 + seconds).toFixed(6);
     await slack.deliver("events_api", said("before", { ts: at(0) }));
     const missed = { type: "message", user: ANN, text: "meanwhile", ts: at(1) };
     slack.plan("conversations.history", { body: { ok: true, messages: [missed] } });
