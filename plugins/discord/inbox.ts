@@ -1,6 +1,6 @@
 /** Passes events to the gateway: in order within a channel, each until it is on disk, because Discord has no acknowledgement. */
 import type { API } from "@discordjs/core";
-import { repeated, submitted } from "@svc/kit/channels";
+import { refusedCommand, repeated, submitted } from "@svc/kit/channels";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Logger, messageOf, Turns } from "@svc/sdk";
 import type { ChannelRun, Receipt } from "@svc/sdk/channels";
@@ -16,12 +16,6 @@ const ANSWER_MS = 3_000;
 const MAX_WAITING = 5_000;
 
 const EPHEMERAL = 1 << 6;
-/** What a person who used a command is told when it was refused. */
-const REFUSALS: Readonly<Partial<Record<Exclude<Receipt, { accepted: true }>["reason"], string>>> = {
-  "not-allowed": "You may not use this bot here.",
-  pairing: "This bot does not know you yet: its owner must approve the pairing code that it has sent you.",
-  invalid: "This command could not be read.",
-};
 
 /** Events whose order matters within their channel. */
 const IN_ORDER = /^(?:MESSAGE_|INTERACTION_CREATE$)/;
@@ -131,8 +125,7 @@ async function answer({ id, token, type }: Interaction, receipt: Receipt, contex
   const { api, log } = context;
   const ending = new AnySignal(context.signal, AbortSignal.timeout(ANSWER_MS));
   const { signal } = ending;
-  const refusal = receipt.accepted ? undefined : REFUSALS[receipt.reason];
-  const content = refusal ?? "Working on it.";
+  const content = refusedCommand(receipt) ?? "Working on it.";
   try {
     if (type === COMPONENT) await api.interactions.deferMessageUpdate(id, token, {}, { signal });
     else if (type === COMMAND) await api.interactions.reply(id, token, { content, flags: EPHEMERAL }, { signal });

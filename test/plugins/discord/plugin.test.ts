@@ -326,11 +326,11 @@ describe("what people press, choose and vote", () => {
     const second = interaction(discord, { type: 2, data });
     assert.deepEqual((await discord.requested(new RegExp(`${second.id}/`))).body, {
       type: 4,
-      data: { content: "You may not use this bot here.", flags: 64 },
+      data: { content: "The agent does not accept commands from you here.", flags: 64 },
     });
     const third = interaction(discord, { type: 2, data });
     const { body } = await discord.requested(new RegExp(`${third.id}/`));
-    assert.match(JSON.stringify(body), /owner must approve the pairing code/);
+    assert.match(JSON.stringify(body), /does not know you yet/);
     assert.deepEqual([(await account.received()).text, (await account.received()).mentioned], ["/new now", true]);
   });
 
