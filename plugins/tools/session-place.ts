@@ -7,10 +7,12 @@ export interface GroupPlace {
   readonly accountId?: string;
   /** As in the session key: lower case. */
   readonly groupId: string;
+  /** As in the session key. */
+  readonly threadId?: string;
 }
 
 const GROUP = /^([^:]+):(?:group|channel):(.+)$/s;
-const THREAD = /^(.+):(?:thread|topic):.*$/s;
+const THREAD = /^(.+):(?:thread|topic):(.*)$/s;
 
 function restOf(sessionKey: string): string | undefined {
   return /^agent:[^:]+:(.+)$/s.exec(sessionKey)?.[1];
@@ -22,11 +24,13 @@ function restOf(sessionKey: string): string | undefined {
  */
 export function groupsOf(sessionKey: string, address: ToolAddress = {}): readonly GroupPlace[] {
   const rest = restOf(sessionKey)?.replace(/^subagent:/, "") ?? "";
-  const [, channel, groupId] = GROUP.exec(THREAD.exec(rest)?.[1] ?? rest) ?? [];
+  const [, outside = rest, threadId] = THREAD.exec(rest) ?? [];
+  const [, channel, groupId] = GROUP.exec(outside) ?? [];
   if (channel === undefined || groupId === undefined) return [];
   const named = address.channel?.trim().toLowerCase() || channel;
   const account = address.accountId === undefined ? {} : { accountId: address.accountId };
-  return [...new Set([channel, named])].map((one) => ({ channel: one, ...account, groupId }));
+  const thread = threadId ? { threadId } : {};
+  return [...new Set([channel, named])].map((one) => ({ channel: one, ...account, groupId, ...thread }));
 }
 
 /**

@@ -174,8 +174,8 @@ export type GroupToolRules = Omit<ToolRules, "profile">;
 /** Tool rules of groups, from `channels.<channel>[.accounts.<account>].groups`. Spec: http/tools-invoke.md §7.3. */
 export interface GroupToolPolicy {
   /**
-   * Returns the first match of: rules of the group by sender, rules of the group, rules of all groups (`*`) by sender,
-   * rules of all groups. Rules by sender name the id of a sender, or `*`.
+   * Returns the first match of: rules of the thread by sender, rules of the thread, and the same for the group and for all
+   * groups (`*`). Rules by sender name the id of a sender, or `*`.
    * @param group.groupId as in a session key: lower case
    * @param group.principalId of the run; its sender is known only if the message came through a channel
    * @returns the same object as long as the rules are unchanged; `undefined`: no rules. A throw removes all tools.
@@ -184,6 +184,7 @@ export interface GroupToolPolicy {
     readonly channel: string;
     readonly accountId?: string;
     readonly groupId: string;
+    readonly threadId?: string;
     readonly principalId?: string;
   }): GroupToolRules | undefined;
 }

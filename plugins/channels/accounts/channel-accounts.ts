@@ -14,8 +14,6 @@ import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { PluginReport } from "@svc/sdk/plugins";
 import { AccountRun } from "./account.ts";
 
-/** Id of the account of a channel with only one account. */
-
 /** Plugin states that are temporary. */
 const LOADING: ReadonlySet<string> = new Set(["described", "staged", "starting", "reloading", "draining"]);
 /** Choice: milliseconds after which to retry a request that arrived while plugins were loading. */

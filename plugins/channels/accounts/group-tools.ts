@@ -6,7 +6,7 @@ import type { ChannelAccounts } from "./channel-accounts.ts";
 
 export function createGroupTools(accounts: Pick<ChannelAccounts, "channel" | "account">): GroupToolPolicy {
   return {
-    of({ channel, accountId, groupId, principalId = "" }) {
+    of({ channel, accountId, groupId, threadId, principalId = "" }) {
       const contribution = accounts.channel(channel);
       const account = contribution && accounts.account(contribution, accountId)?.account;
       if (!account) return undefined;
@@ -17,7 +17,8 @@ export function createGroupTools(accounts: Pick<ChannelAccounts, "channel" | "ac
         const listed = people.find((person) => Object.hasOwn(bySender, person));
         return listed === undefined ? tools : bySender[listed];
       };
-      return of(groupId.toLowerCase()) ?? of(EVERYBODY);
+      const ids = [...(threadId === undefined ? [] : [threadId]), groupId, EVERYBODY];
+      return ids.map((id) => of(id.toLowerCase())).find((found) => found !== undefined);
     },
   };
 }

@@ -5,7 +5,8 @@ import type { FileOrigins } from "@svc/sdk/files";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { withDiskRefusals } from "../disk-refusal.ts";
 import { nameWithin, placeOf, type PlaceSources } from "../place.ts";
-import { imageTypeOf, textOfBytes } from "./content.ts";
+import { sniffImage } from "@svc/kit/media";
+import { textOfBytes } from "./content.ts";
 import { MAX_LINES, pageOf } from "./page.ts";
 
 /** Choice: maximum bytes read of a file, and of a picture. */
@@ -46,7 +47,7 @@ export function readTool(sources: PlaceSources & { readonly record: FileOrigins 
       const about = { path: name, size: stats.size };
       const origin = await sources.record.of(call.agentId, [name]);
       const whose = origin ? { origin } : {};
-      const mimeType = imageTypeOf(bytes);
+      const mimeType = sniffImage(bytes);
       if (mimeType !== undefined) {
         if (stats.size > MAX_IMAGE_BYTES) {
           invalidRequest(

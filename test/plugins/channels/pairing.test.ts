@@ -155,6 +155,7 @@ describe("the tools of a group", { timeout: 120_000 }, () => {
     const toolsByGroup = {
       "#Team": { tools: { deny: ["exec"] }, bySender: { "*": { allow: ["read"] }, ann: { allow: ["exec"] } } },
       "#open": { tools: { deny: ["write"] } },
+      Thread7: { tools: { allow: ["write"] } },
       "*": { tools: { deny: ["*"] } },
     };
     const bird = pigeon({ accounts: [{ toolsByGroup }] });
@@ -168,6 +169,9 @@ describe("the tools of a group", { timeout: 120_000 }, () => {
     assert.deepEqual(of("#team", "pigeon", "channel:pigeon:other:ann"), { allow: ["read"] }, "another account");
     assert.deepEqual(of("#open"), { deny: ["write"] });
     assert.deepEqual(of("#other"), { deny: ["*"] });
+    const inThread = (threadId: string) => found.policy?.of({ channel: "pigeon", groupId: "#open", threadId });
+    assert.deepEqual(inThread("thread7"), { allow: ["write"] });
+    assert.deepEqual(inThread("thread8"), { deny: ["write"] });
     assert.equal(of("#team", "crow"), undefined);
     assert.equal(of("#team"), of("#team"), "the same object");
   });

@@ -3,7 +3,10 @@ import { describe, it } from "node:test";
 import { groupsOf, subagentDepth } from "../../../plugins/tools/session-place.ts";
 
 describe("the group of a session", () => {
-  const rows: readonly (readonly [key: string, group: readonly [channel: string, id: string] | undefined])[] = [
+  const rows: readonly (readonly [
+    key: string,
+    group: readonly [channel: string, id: string, thread?: string] | undefined,
+  ])[] = [
     ["agent:main:main", undefined],
     ["global", undefined],
     ["agent:main:irc:direct:ada", undefined],
@@ -12,8 +15,8 @@ describe("the group of a session", () => {
     ["agent:main:irc:group:#team", ["irc", "#team"]],
     ["agent:main:irc:channel:#team", ["irc", "#team"]],
     ["agent:main:irc:group:a:b", ["irc", "a:b"]],
-    ["agent:main:irc:group:#team:topic:5", ["irc", "#team"]],
-    ["agent:main:irc:channel:#team:thread:5", ["irc", "#team"]],
+    ["agent:main:irc:group:#team:topic:5", ["irc", "#team", "5"]],
+    ["agent:main:irc:channel:#team:thread:5", ["irc", "#team", "5"]],
     ["agent:main:irc:work:group:#team", undefined],
     ["agent:main:subagent:irc:group:#team", ["irc", "#team"]],
     ["agent:main:subagent:4f", undefined],
@@ -21,7 +24,9 @@ describe("the group of a session", () => {
   ];
   for (const [key, group] of rows) {
     it(`${key}: ${group?.join(" ") ?? "none"}`, () => {
-      assert.deepEqual(groupsOf(key), group ? [{ channel: group[0], groupId: group[1] }] : []);
+      const [channel, groupId, threadId] = group ?? [];
+      const thread = threadId === undefined ? {} : { threadId };
+      assert.deepEqual(groupsOf(key), group ? [{ channel, groupId, ...thread }] : []);
     });
   }
 

@@ -1,7 +1,8 @@
 /** Pages of a file, passages that are replaced, and what kind of file bytes are. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { imageTypeOf, textOfBytes } from "../../../plugins/workspace/files/content.ts";
+import { sniffImage } from "@svc/kit/media";
+import { textOfBytes } from "../../../plugins/workspace/files/content.ts";
 import { MAX_CHARS, MAX_LINES, pageOf, type PageRequest } from "../../../plugins/workspace/files/page.ts";
 import { replaced } from "../../../plugins/workspace/files/replace.ts";
 
@@ -78,7 +79,7 @@ describe("bytes of a file", () => {
     ["", undefined],
   ];
   for (const [bytes, type] of images) {
-    it(`${bytes || "none"} are ${type ?? "no picture"}`, () => assert.equal(imageTypeOf(hex(bytes)), type));
+    it(`${bytes || "none"} are ${type ?? "no picture"}`, () => assert.equal(sniffImage(hex(bytes)), type));
   }
 
   const texts: [what: string, bytes: Buffer, isCut: boolean, text: string | undefined][] = [

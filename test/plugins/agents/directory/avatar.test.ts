@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { avatarUrl, imageType, MAX_AVATAR_BYTES } from "../../../../plugins/agents/directory/avatar.ts";
+import { sniffImage } from "@svc/kit/media";
+import { avatarUrl, MAX_AVATAR_BYTES } from "../../../../plugins/agents/directory/avatar.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const png = Buffer.from("\x89PNG\r\n\x1a\nrest", "latin1");
@@ -18,7 +19,7 @@ describe("an image", () => {
     ["nothing", "", undefined],
   ];
   for (const [what, bytes, type] of rows) {
-    it(`is told by its bytes: ${what}`, () => assert.equal(imageType(Buffer.from(bytes, "latin1")), type));
+    it(`is told by its bytes: ${what}`, () => assert.equal(sniffImage(Buffer.from(bytes, "latin1")), type));
   }
 });
 
