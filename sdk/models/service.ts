@@ -148,6 +148,11 @@ export interface ModelProvider {
    * available.
    */
   quota?(account: ProviderAccount): QuotaSource | undefined;
+  /**
+   * Asks the server for its models, at most 5,000. `provider` of a choice is ignored. Default: not available.
+   * @throws GatewayError like `stream`; also if the answer is larger than 10 MB
+   */
+  listModels?(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
 }
 
 /**

@@ -1,0 +1,2 @@
+/** Control of a browser: `@svc/sdk/browser`. */
+export * from "./contract.ts";

@@ -1,0 +1,2 @@
+/** Push messages to phones: `@svc/sdk/push`. */
+export * from "./contract.ts";

@@ -1,0 +1,3 @@
+/** Skills, folders with instructions for agents: `@svc/sdk/skills`. */
+export * from "./contract.ts";
+export * from "./service.ts";

@@ -1,0 +1,27 @@
+/** The `Skills` service: what runs and commands of an agent need to know about its skills. */
+import { defineService } from "../service.ts";
+
+/** What a command of a skill gets. */
+export interface SkillEnvironment {
+  /** Variables of the skill: its `env`, and its `apiKey` under the name of its `primaryEnv`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute directory of the skill. */
+  readonly baseDir: string;
+}
+
+/** The eligible skills of agents. */
+export interface Skills {
+  /** Absolute directories that commands of this agent read skills from. */
+  directories(agentId: string): Promise<readonly string[]>;
+  /**
+   * Environment of a command that belongs to a skill. No other command gets it.
+   * @throws GatewayError `INVALID_REQUEST` if the agent has no eligible skill of this name, with the reason
+   */
+  environment(agentId: string, name: string): Promise<SkillEnvironment>;
+}
+
+/** Token of the service. */
+export const Skills = defineService<Skills>()("skills", "1.0.0", {
+  summary: "Directories and environments of skills. Provided by the plugin `skills`; used by the tool `exec`.",
+  remotable: true,
+});

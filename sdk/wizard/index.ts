@@ -1,0 +1,3 @@
+/** Guided setup in typed steps: `@svc/sdk/wizard`. */
+export * from "./contract.ts";
+export * from "./service.ts";
