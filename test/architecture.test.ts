@@ -260,6 +260,7 @@ it("the host names no plugin, namespace or channel", () => {
   // Words that the host needs itself: its configuration and mapping engine, the status of an HTTP reply, nodes of a graph, hidden secrets,
   // sends of a socket; and, below, ordinary ones such as process memory, npm workspaces, plugins that wake, and commands and their usage.
   const ordinary = [
+    "browser",
     "commands",
     "dev",
     "health",

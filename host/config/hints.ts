@@ -18,7 +18,6 @@ export interface Hint {
 
 /** Numbers of the host's sections. Spec. Plugins set `order` on their section's schema. */
 const SECTION_ORDER: Readonly<Record<string, number>> = {
-  wizard: 20,
   update: 25,
   cli: 26,
   diagnostics: 27,

@@ -7,6 +7,7 @@ import type { Page } from "./page.ts";
 export const DOMAINS = [
   "agents",
   "approvals",
+  "browser",
   "channels",
   "chat",
   "commands",
@@ -23,14 +24,19 @@ export const DOMAINS = [
   "nodes",
   "plugins",
   "protocol",
+  "push",
   "secrets",
   "sessions",
+  "skills",
+  "speech",
   "storage",
+  "talk",
   "tools",
   "update",
   "usage",
   "web",
   "webhooks",
+  "wizard",
 ] as const;
 
 type Declared = Readonly<Record<string, unknown>>;
