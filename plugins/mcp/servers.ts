@@ -74,7 +74,7 @@ function toTool(
     params,
     scope,
     // A server may lie: its read-only hint counts only when the operator has set the scope `operator.read` as well.
-    ...(isReadOnly && scope === "operator.read" ? { effects: ["reads" as const] } : {}),
+    ...(isReadOnly && scope === "operator.read" ? { effects: ["reads" as const], independent: true } : {}),
     brings: "mcp",
     ...(label === undefined ? {} : { label }),
     // The caller has validated the arguments against an object schema.

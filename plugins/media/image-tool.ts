@@ -35,6 +35,7 @@ export function imageTool(mediaServices: MediaServices) {
     params: Strict({ prompt: Prompt, image: Type.Optional(Source), images: sourcesParam(Source), model: ModelRef }),
     scope: "operator.read",
     effects: ({ image, images }, { seen }) => effectsOf(image, images, seen),
+    independent: true,
     brings: "none",
     runOnly: true,
     run: ({ prompt, image, images = [], model }, { call, signal }) =>

@@ -52,6 +52,7 @@ export function pdfTool(mediaServices: MediaServices) {
     }),
     scope: "operator.read",
     effects: ({ pdf, pdfs }, { seen }) => effectsOf(pdf, pdfs, seen),
+    independent: true,
     brings: "none",
     runOnly: true,
     run: ({ prompt, pdf, pdfs = [], pages, model }, { call, signal }) =>

@@ -21,6 +21,7 @@ export function searchTool(indexes: Pick<AgentIndexes, "search">, originOf: Orig
     description: `Searches your notes (${WHERE} in your workspace). Use it before you answer questions about earlier work, decisions, dates, people or preferences. Returns the best places with path and lines; read more with memory_get.`,
     scope: "operator.read",
     effects: ["reads"],
+    independent: true,
     brings: "none",
     params: Strict({
       query: Type.String({ pattern: "\\S", maxLength: 1_000, description: "Words to search for" }),
@@ -51,6 +52,7 @@ export function getTool(indexes: Pick<AgentIndexes, "locate">, originOf: OriginO
     description: `Reads one of your memory files (${WHERE}), or some lines of it. Use it after memory_search.`,
     scope: "operator.read",
     effects: ["reads"],
+    independent: true,
     brings: "none",
     params: Strict({
       path: Type.String({ pattern: "\\S", maxLength: 1_000, description: "Path as returned by memory_search" }),

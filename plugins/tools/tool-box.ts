@@ -62,7 +62,12 @@ export class ToolBox implements Tools {
     return shelf
       .allowed(scene)
       .filter(({ tool }) => !gate.excludes(tool, scene.outside))
-      .map(({ name, tool }) => ({ name, description: tool.description, parameters: tool.params }));
+      .map(({ name, tool: { description, params, independent } }) => ({
+        name,
+        description,
+        parameters: params,
+        ...(independent === true ? { independent } : {}),
+      }));
   }
 
   async attempt(

@@ -71,6 +71,7 @@ export function createFetchTool({ settings, outbound, extract, clock }: FetchToo
     scope: "operator.read",
     // A URL that the model composed can carry data out.
     effects: ({ url }, { seen }) => (seen.includes(url) ? ["reads"] : ["reads", "sends-out"]),
+    independent: true,
     brings: "web",
     async run({ url, extractMode = "markdown", maxChars = settings.maxChars }, { signal }) {
       const began = clock.elapsed();

@@ -75,6 +75,7 @@ export function createSearchTool({ settings, providers, clock }: SearchToolParts
     params: Params,
     scope: "operator.read",
     effects: ["reads"],
+    independent: true,
     brings: "web",
     async run(params, { signal }) {
       const choice = choose();

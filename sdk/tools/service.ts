@@ -138,6 +138,11 @@ export interface Tool<P extends TSchema = TSchema> {
   readonly brings?: "none" | Origin["kind"];
   /** Offered only if a policy names the tool, its plugin or `group:plugins`. Default false. */
   readonly optional?: boolean;
+  /**
+   * Calls in one answer of a model run side by side with other independent ones: they change nothing that another call
+   * reads, and their order does not matter. Default false: a call waits for all before it.
+   */
+  readonly independent?: boolean;
   /** Requires an agent run; not available through `/tools/invoke`. Default false. */
   readonly runOnly?: boolean;
   /** @throws any error: the model receives the message of a `GatewayError`, otherwise only that the tool failed */
@@ -226,10 +231,16 @@ export type ToolAttempt =
   /** Dry run: the call would be accepted with these arguments, apart from gates. */
   | { readonly outcome: "checked"; readonly arguments: Readonly<Record<string, unknown>> };
 
+/** A tool that a caller may use. */
+export interface OfferedTool extends ToolSpec {
+  /** As `Tool.independent`; not for the model. */
+  readonly independent?: true;
+}
+
 /** Lists and calls the tools available to a caller. */
 export interface Tools {
   /** The tools allowed by the policy, in catalog order. `parameters` is the tool's own schema. */
-  specs(scene: ToolScene): readonly ToolSpec[];
+  specs(scene: ToolScene): readonly OfferedTool[];
   /**
    * Order of steps: policy, hook `toolParams`, validation, scope, `tools.fromOutside`, gate `toolBefore`, the tool,
    * hook `toolResult`, size limits.

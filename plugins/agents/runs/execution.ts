@@ -216,6 +216,7 @@ async function answer(
     ask: (messages, isFirst) => chain.ask(messages, signal, isFirst),
     model: () => chain.current,
     useTool: (call) => tools.use(call, chain.current, signal),
+    isIndependent: (name) => tools.isIndependent(name),
     isClients: (name) => tools.isClients(name),
     mustCall: tools.isForced,
     emit: (stream, data) => run.events.emit(stream, data),

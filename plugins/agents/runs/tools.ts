@@ -17,6 +17,8 @@ export class RunTools {
   readonly #tools: Live<Tools>;
   readonly #heard: Heard;
   readonly #clients: readonly ToolSpec[];
+  /** Names of the last offer. */
+  #independent: ReadonlySet<string> = new Set();
 
   constructor(request: RunRequest, agentId: string, tools: Live<Tools>, heard: Heard) {
     this.#request = request;
@@ -36,8 +38,16 @@ export class RunTools {
   offer(model: ResolvedModel, isFirst: boolean): Offer {
     const { toolChoice } = this.#request;
     if (isFirst && this.isForced && toolChoice !== undefined) return { tools: this.#clients, toolChoice };
-    const own = this.#tools.get()?.specs(this.#scene(model)) ?? [];
-    return { tools: [...this.#clients, ...own.filter(({ name }) => !this.isClients(name))] };
+    const offered = this.#tools.get()?.specs(this.#scene(model)) ?? [];
+    const own = offered.filter(({ name }) => !this.isClients(name));
+    this.#independent = new Set(own.flatMap(({ name, independent }) => (independent ? [name] : [])));
+    return {
+      tools: [...this.#clients, ...own.map(({ name, description, parameters }) => ({ name, description, parameters }))],
+    };
+  }
+
+  isIndependent(name: string): boolean {
+    return this.#independent.has(name);
   }
 
   isClients(name: string): boolean {

@@ -15,6 +15,7 @@ import {
   type ResolvedModel,
   textOf,
   type ToolCallBlock,
+  type ToolResultMessage,
   type Usage,
 } from "@svc/sdk/models";
 import type { ToolResult } from "@svc/sdk/tools";
@@ -36,6 +37,8 @@ export interface TurnSetup {
   readonly model: () => Pick<ResolvedModel, "api" | "provider" | "id">;
   /** Rejects only when the signal aborts; anything else is a result for the model. */
   readonly useTool: (call: ToolCallBlock) => Promise<ToolResult>;
+  /** Whether calls of this tool may run side by side with others. Default: none may. */
+  readonly isIndependent?: (name: string) => boolean;
   /** Whether this is a client tool, which the caller runs: the turn ends with its calls. Default: none. */
   readonly isClients?: (name: string) => boolean;
   /** The first answer must contain a call of a client tool, else the run is an error. Default false. */
@@ -74,6 +77,9 @@ export interface TurnResult {
   /** Usage of the last round: how full the model's window is. */
   readonly lastUsage?: Usage;
 }
+
+/** Choice: calls of independent tools that run at the same time. */
+const SIDE_BY_SIDE = 8;
 
 /** A longer text, white space included, is not checked for the silent reply. */
 const SILENT_CHARS = 100;
@@ -121,7 +127,7 @@ class Turn {
       this.#calledTools = true;
       await this.#record(message);
       this.#open = [...own];
-      for (const call of own) await this.#runTool(call);
+      for (const group of this.#groupsOf(own)) await this.#runTools(group);
       if (pending.length > 0) return this.#result("ok", [], fields);
       this.#messages.push(...((await this.#setup.steer?.()) ?? []));
     }
@@ -134,6 +140,20 @@ class Turn {
       own: calls.filter(({ name }) => !isClients(name)),
       pending: calls.filter(({ name }) => isClients(name)),
     };
+  }
+
+  /** Neighbouring calls of independent tools form a group, up to `SIDE_BY_SIDE`; any other call is a group of its own. */
+  #groupsOf(calls: readonly ToolCallBlock[]): ToolCallBlock[][] {
+    const { isIndependent = () => false } = this.#setup;
+    const groups: ToolCallBlock[][] = [];
+    let open: ToolCallBlock[] = [];
+    for (const call of calls) {
+      const joins = isIndependent(call.name);
+      if (!joins || open.length === 0 || open.length >= SIDE_BY_SIDE) groups.push((open = []));
+      open.push(call);
+      if (!joins) open = [];
+    }
+    return groups;
   }
 
   aborted(): TurnResult {
@@ -258,7 +278,22 @@ class Turn {
     };
   }
 
-  async #runTool(call: ToolCallBlock): Promise<void> {
+  /** Runs calls side by side. Their results are recorded in the order of the calls, each as soon as those before it are. */
+  async #runTools(group: readonly ToolCallBlock[]): Promise<void> {
+    const results = group.map((call) => this.#runTool(call));
+    const ends = Promise.allSettled(results); // the other calls of a failed group end before the turn does
+    try {
+      for (const [index, call] of group.entries()) {
+        const result = await results[index];
+        if (result) await this.#record(result);
+        this.#open = this.#open.filter((open) => open !== call);
+      }
+    } finally {
+      await ends;
+    }
+  }
+
+  async #runTool(call: ToolCallBlock): Promise<ToolResultMessage> {
     const { emit, useTool, clock, signal } = this.#setup;
     signal.throwIfAborted();
     const { id: toolCallId, name } = call;
@@ -266,8 +301,7 @@ class Turn {
     const { content, isError = false, origin } = await useTool(call);
     emit("tool", { phase: "result", name, toolCallId, isError, result: { content } });
     const result = { toolCallId, toolName: name, content, isError, timestamp: clock.now() };
-    await this.#record({ role: "toolResult", ...result, ...(origin === undefined ? {} : { origin }) });
-    this.#open = this.#open.filter((open) => open !== call);
+    return { role: "toolResult", ...result, ...(origin === undefined ? {} : { origin }) };
   }
 
   async #record(message: Message): Promise<void> {

@@ -63,6 +63,7 @@ function agentsList(agents: SessionToolSources["agents"]): Tool {
     description: "Lists the agents that you may start as sub-agents with sessions_spawn.",
     scope: "operator.read",
     effects: ["reads"],
+    independent: true,
     brings: "none",
     params: Strict({}),
     run(_params, { call: { agentId: requester } }) {

@@ -41,6 +41,7 @@ export function sessionsHistoryTool({ sessions, transcripts }: HistoryToolOption
     }),
     scope: "operator.read",
     effects: ["reads"],
+    independent: true,
     brings: "none",
     async run({ sessionKey = "", limit = DEFAULT_MESSAGES, includeTools = false }, { call }) {
       if (sessionKey.trim() === "") return invalidRequest("sessionKey required");

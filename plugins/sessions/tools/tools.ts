@@ -78,6 +78,7 @@ export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: To
     }),
     scope: "operator.read",
     effects: ["reads"],
+    independent: true,
     brings: "none",
     async run({ limit = DEFAULT_LISTED, kinds = [], activeMinutes, search = "" }, { call }) {
       const needle = search.trim().toLowerCase();

@@ -32,6 +32,7 @@ export function readTool(sources: PlaceSources & { readonly record: FileOrigins 
     }),
     scope: "operator.read",
     effects: ["reads"],
+    independent: true,
     brings: "none",
     label: "Read file",
     runOnly: true,

@@ -64,6 +64,11 @@ describe("tools", () => {
     assert.deepEqual(told(await use()), ["done", "/a 3"]);
   });
 
+  it("says which tools are independent", () => {
+    const offered = (tool: Tool) => box({ tool }).specs(scene)[0]?.independent;
+    assert.deepEqual([offered(readTool({ independent: true })), offered(readTool())], [true, undefined]);
+  });
+
   it("offers the tools the principal may use", () => {
     const [offered] = box().specs(scene);
     assert.deepEqual([offered?.name, offered?.description], ["read", "Reads a file"]);

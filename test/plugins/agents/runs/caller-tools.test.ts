@@ -45,6 +45,33 @@ const said = (text: string): AssistantMessage => ({
 const names = ({ tools }: ModelRequest) => tools.map(({ name }) => name);
 const shown = ({ messages }: ModelRequest) => messages.map((message) => `${message.role}: ${textOf(message)}`);
 
+describe("independent tools", () => {
+  it("run side by side, and look to the model like any other", async (t) => {
+    const running = new Set<string>();
+    const waiting: (() => void)[] = [];
+    const meet = (name: string) => ({
+      ...plainTool(async () => {
+        const met = new Promise<void>((resolve) => waiting.push(resolve));
+        if (running.add(name).size === 2) for (const resolve of waiting) resolve();
+        await met;
+        return name;
+      }),
+      independent: true,
+    });
+    const answer = inTurn(says(calls("left"), calls("right")), says("done"));
+    const { gateway, asked } = await open(t, answer, { tools: { left: meet("left"), right: meet("right") } });
+    assert.equal((await run(gateway, "r1")).text, "done");
+    assert.deepEqual((await outline(gateway)).slice(-3), ["toolResult: left", "toolResult: right", "assistant: done"]);
+    assert.deepEqual(
+      asked[0]?.tools.map((tool) => Object.keys(tool).toSorted()),
+      [
+        ["description", "name", "parameters"],
+        ["description", "name", "parameters"],
+      ],
+    );
+  });
+});
+
 describe("tools of the caller", () => {
   it("end the run with their calls, which a further run answers", async (t) => {
     const { gateway, asked } = await open(

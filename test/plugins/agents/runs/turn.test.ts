@@ -12,7 +12,9 @@ import { type Answer, calls, failsWith, hangsAfter, inTurn, says, usage, user } 
 interface Options {
   readonly answer: Answer;
   readonly useTool?: (call: ToolCallBlock, signal: AbortSignal) => Promise<ToolResult>;
+  readonly isIndependent?: (name: string) => boolean;
   readonly maxToolRounds?: number;
+  readonly record?: (messages: readonly Message[]) => Promise<void>;
   /** Called with each event; may abort. */
   readonly onEvent?: (event: Pick<RunEvent, "stream" | "data">, abort: (reason: string) => void) => void;
 }
@@ -27,7 +29,7 @@ interface Turned {
 
 const text = (words: string): ToolResult => ({ content: [{ type: "text", text: words }] });
 
-async function turn({ answer, useTool, maxToolRounds = 5, onEvent }: Options): Promise<Turned> {
+async function turn({ answer, useTool, maxToolRounds = 5, onEvent, ...more }: Options): Promise<Turned> {
   const turned: Omit<Turned, "result"> = { recorded: [], events: [], asked: [] };
   const controller = new AbortController();
   let reason = "";
@@ -54,6 +56,7 @@ async function turn({ answer, useTool, maxToolRounds = 5, onEvent }: Options): P
     record: async (messages) => void turned.recorded.push(...messages),
     maxAnswerChars: 1_000,
     clock: createFakeClock(7),
+    ...more,
   });
   return { ...turned, result };
 }
@@ -224,6 +227,74 @@ describe("turn", () => {
       ],
     );
     assert.equal(events.filter(({ stream }) => stream === "tool").length, 1, "the second tool never starts");
+  });
+
+  it("runs neighbouring calls of independent tools side by side, and records their results in the order of the calls", async () => {
+    const names = ["write", "look", "look-slow", "look", "write"];
+    const answer = inTurn(says(...names.map((name, index) => calls(name, {}, `${index}`))), says("done"));
+    const running = new Set<string>();
+    const seen: string[] = [];
+    const releases: (() => void)[] = [];
+    const { recorded, result } = await turn({
+      answer,
+      isIndependent: (name) => name.startsWith("look"),
+      async useTool({ id, name }) {
+        running.add(id);
+        seen.push([...running].join());
+        if (name === "look-slow") await new Promise<void>((resolve) => releases.push(resolve));
+        else await Promise.resolve();
+        running.delete(id);
+        if (id === "3") for (const release of releases) release();
+        return text(name);
+      },
+    });
+    assert.deepEqual(seen, ["0", "1", "1,2", "1,2,3", "4"]);
+    assert.equal(result.status, "ok");
+    assert.deepEqual(
+      recorded.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : [])),
+      ["0", "1", "2", "3", "4"],
+    );
+  });
+
+  it("runs at most 8 calls side by side", async () => {
+    let running = 0;
+    let most = 0;
+    const answer = inTurn(
+      says(...Array.from({ length: 20 }, (_, index) => calls("look", {}, `${index}`))),
+      says("done"),
+    );
+    await turn({
+      answer,
+      isIndependent: () => true,
+      async useTool() {
+        most = Math.max(most, (running += 1));
+        await new Promise(setImmediate);
+        running -= 1;
+        return text("seen");
+      },
+    });
+    assert.equal(most, 8);
+  });
+
+  it("keeps the results before a call that cannot be recorded, and answers the others", async () => {
+    const answer = says(calls("look", {}, "0"), calls("look", {}, "1"), calls("look", {}, "2"));
+    const kept: string[] = [];
+    let ended = 0;
+    const { result } = await turn({
+      answer,
+      isIndependent: () => true,
+      useTool: () => Promise.resolve(text("seen")).finally(() => (ended += 1)),
+      record: async ([message]) => {
+        if (message?.role !== "toolResult") return;
+        if (message.toolCallId === "1") throw new Error("disk full");
+        kept.push(message.toolCallId);
+      },
+    });
+    assert.deepEqual([result.status, kept, ended], ["error", ["0"], 3]);
+    assert.deepEqual(
+      result.closing.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : [])),
+      ["1", "2"],
+    );
   });
 
   it("ends in an error when its answers together grow too long, and keeps what was said", async () => {
