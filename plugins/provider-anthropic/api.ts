@@ -1,8 +1,18 @@
 /** Network access: one client per account, and the events of an answer. The only file of this plugin that calls servers. */
-import { boundedErrors, providerName, type ProviderPhase, reportedError, serverEvents } from "@svc/kit/providers";
+import {
+  boundedErrors,
+  listedModel,
+  type ModelPage,
+  modelsIn,
+  providerName,
+  type ProviderPhase,
+  readModelList,
+  reportedError,
+  serverEvents,
+} from "@svc/kit/providers";
 import { sameOriginFetch } from "@svc/kit/same-origin";
 import { type Clock, lazy } from "@svc/sdk";
-import type { ProviderAccount } from "@svc/sdk/models";
+import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
 import type Anthropic from "@anthropic-ai/sdk";
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import { toFailure } from "./failure.ts";
@@ -31,6 +41,8 @@ export interface MessagesApi {
     account: ProviderAccount,
     signal: AbortSignal,
   ): AsyncIterable<RawMessageStreamEvent>;
+  /** The models of the server. @throws like `events` */
+  models(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
 }
 
 const library = lazy(() => import("@anthropic-ai/sdk"));
@@ -84,7 +96,31 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
       }
       signal.throwIfAborted();
     },
+
+    async models(account, signal) {
+      signal.throwIfAborted();
+      try {
+        const client = await clientOf(account);
+        const ask = (after: string | undefined) =>
+          client
+            .get("/v1/models", { query: { limit: 1_000, ...(after === undefined ? {} : { after_id: after }) }, signal })
+            .asResponse();
+        return await readModelList(account, ask, (body) => pageOf(account, body));
+      } catch (thrown) {
+        signal.throwIfAborted();
+        throw toFailure(thrown, { account, phase: "asking", now: clock.now() });
+      }
+    },
   };
+}
+
+/** A page of `GET /v1/models`. */
+function pageOf(account: ProviderAccount, body: unknown): ModelPage {
+  const { data, has_more, last_id } = body as Readonly<Record<string, unknown>>; // from the wire; each field is checked
+  const models = modelsIn(data, ({ id, display_name, max_input_tokens }) =>
+    listedModel(account, { id, name: display_name, contextWindow: [max_input_tokens] }),
+  );
+  return { models, next: has_more === true && typeof last_id === "string" ? last_id : undefined };
 }
 
 interface ErrorEvent {

@@ -17,5 +17,7 @@ export function createProvider(api: MessagesApi): ModelProvider {
       }
       yield* answer.end();
     },
+
+    listModels: (account, signal) => api.models(account, signal),
   };
 }

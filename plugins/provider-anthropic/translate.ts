@@ -1,11 +1,17 @@
 /** Converts model requests to the Messages API. Pure; `answer.ts` converts answers. */
-import { createHash } from "node:crypto";
-import { refuseAnswer } from "@svc/kit/providers";
+import {
+  alternatingTurns,
+  claudeThinking,
+  IMAGE_LEFT_OUT,
+  isOwnMessage,
+  NO_RESULT,
+  refuseAnswer,
+  wireId,
+} from "@svc/kit/providers";
 import type {
   AnswerOptions,
   AssistantMessage,
   ImageBlock,
-  Message,
   ModelRequest,
   ResolvedModel,
   TextBlock,
@@ -23,16 +29,6 @@ import type {
   ToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import { type BlockMessage, markForCache } from "./caching.ts";
-import { thinkingFields } from "./thinking.ts";
-
-/** Replaces images if the model accepts only text. */
-export const IMAGE_LEFT_OUT = "[image left out: this model takes text only]";
-
-/** Replaces a missing tool result, since the API rejects a call without one. */
-export const NO_RESULT = "[no result: the run was stopped before the tool answered]";
-
-/** Precedes a history that begins with an answer, since the API requires a user message first. */
-export const HISTORY_CUT = "[earlier messages left out]";
 
 /** Prefix of the signature that stores the data of a redacted thinking block. */
 export const REDACTED = "redacted_thinking:";
@@ -50,7 +46,7 @@ export function toParams(request: ModelRequest): MessageCreateParamsStreaming {
     messages,
     ...(system.length > 0 ? { system } : {}),
     ...(tools.length > 0 ? { tools } : {}),
-    ...thinkingFields(request),
+    ...claudeThinking(request),
     ...toOptions(request.options),
     ...(tools.length > 0 ? toChoice(request) : {}),
   };
@@ -86,47 +82,24 @@ function toTool({ name, description, parameters }: ToolSpec): Tool {
   return { name, description, input_schema: { ...(parameters as object), type: "object" } };
 }
 
-/**
- * The conversation with alternating roles. The API requires the results of all calls at the start of the message after the
- * calls, so they are moved there; a missing result is replaced, and a result whose call was cut from the history is left
- * out.
- */
+/** The conversation with alternating roles, which the API requires. */
 function toMessages({ messages, model }: ModelRequest): BlockMessage[] {
   const images = model.input?.includes("image") ?? true;
-  const wire: BlockMessage[] = [];
-  const add = (role: BlockMessage["role"], content: readonly ContentBlockParam[]) => {
-    const last = wire.at(-1);
-    if (content.length === 0) return;
-    if (last?.role === role) last.content.push(...content);
-    else wire.push({ role, content: [...content] });
-  };
-  for (const [index, message] of messages.entries()) {
-    if (message.role === "user") add("user", orPlaceholder(toContent(message.content, images)));
-    if (message.role !== "assistant") continue;
-    if (wire.length === 0) add("user", [{ type: "text", text: HISTORY_CUT }]);
-    add("assistant", toTurn(message, model));
-    add("user", toResults(message, resultsAfter(messages, index), images));
-  }
-  return wire;
-}
-
-/** Tool results between the assistant message at `index` and the next one. */
-function resultsAfter(messages: readonly Message[], index: number): ToolResultMessage[] {
-  const results: ToolResultMessage[] = [];
-  for (let next = index + 1; messages[next] && messages[next]?.role !== "assistant"; next += 1) {
-    const message = messages[next];
-    if (message?.role === "toolResult") results.push(message);
-  }
-  return results;
+  return alternatingTurns<ContentBlockParam>(messages, {
+    text: (text) => ({ type: "text", text }),
+    user: ({ content }) => toContent(content, images),
+    assistant: (message) => toTurn(message, model),
+    result: ({ id }, result) => [toResult(wireId(id), result, images)],
+  });
 }
 
 /** An assistant message; nothing if the message is empty or has only thinking, since the API rejects both. */
 function toTurn(message: AssistantMessage, model: ResolvedModel): ContentBlockParam[] {
-  const isOwn = message.api === model.api && message.model === model.id;
+  const isOwn = isOwnMessage(message, model);
   const blocks = message.content.flatMap((block): ContentBlockParam[] => {
     if (block.type === "text") return isBlank(block.text) ? [] : [{ type: "text", text: block.text }];
     if (block.type === "toolCall") {
-      return [{ type: "tool_use", id: toWireId(block.id), name: block.name, input: block.arguments }];
+      return [{ type: "tool_use", id: wireId(block.id), name: block.name, input: block.arguments }];
     }
     return isOwn ? toThought(block) : [];
   });
@@ -142,22 +115,6 @@ function toThought({ thinking, thinkingSignature: signature }: ThinkingBlock): C
   return [{ type: "redacted_thinking", data: signature.slice(REDACTED.length) }];
 }
 
-function toResults(
-  message: AssistantMessage,
-  results: readonly ToolResultMessage[],
-  images: boolean,
-): ToolResultBlockParam[] {
-  return message.content
-    .filter((block) => block.type === "toolCall")
-    .map(({ id }) =>
-      toResult(
-        toWireId(id),
-        results.find(({ toolCallId }) => toolCallId === id),
-        images,
-      ),
-    );
-}
-
 function toResult(id: string, result: ToolResultMessage | undefined, images: boolean): ToolResultBlockParam {
   const block = { type: "tool_result", tool_use_id: id } as const;
   if (!result) return { ...block, content: NO_RESULT, is_error: true };
@@ -167,10 +124,6 @@ function toResult(id: string, result: ToolResultMessage | undefined, images: boo
     content: content.length > 0 ? content : "[empty]",
     ...(result.isError ? { is_error: true } : {}),
   };
-}
-
-function orPlaceholder(content: (TextBlockParam | ImageBlockParam)[]): (TextBlockParam | ImageBlockParam)[] {
-  return content.length > 0 ? content : [{ type: "text", text: "[empty message]" }];
 }
 
 /** Leaves out blank text, which the API rejects. */
@@ -186,9 +139,4 @@ function toContent(blocks: readonly (TextBlock | ImageBlock)[], images: boolean)
 
 function isBlank(text: string): boolean {
   return text.trim() === "";
-}
-
-/** The API accepts letters, digits, `_` and `-` in call ids; ids of other servers may contain more. */
-function toWireId(id: string): string {
-  return /^[\w-]+$/u.test(id) ? id : `call_${createHash("sha256").update(id).digest("hex").slice(0, 24)}`;
 }

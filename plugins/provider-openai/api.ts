@@ -1,29 +1,9 @@
-/** Network access: one client per account, and the chunks of an answer. The only file of this plugin that calls servers. */
-import {
-  boundedErrors,
-  providerName,
-  type ProviderPhase,
-  providerSettingsPath,
-  refuseAnswer,
-  reportedError,
-  serverEvents,
-} from "@svc/kit/providers";
-import { sameOriginFetch } from "@svc/kit/same-origin";
-import { type Clock, lazy } from "@svc/sdk";
-import type { ProviderAccount } from "@svc/sdk/models";
-import type OpenAI from "openai";
+/** The chunks of the chat-completions API. */
+import { reportedError } from "@svc/kit/providers";
+import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
 import { DONE } from "./answer.ts";
-import { toFailure } from "./failure.ts";
-
-/** Placeholder for accounts without a key: the client requires one, and servers without keys ignore it. */
-export const NO_KEY = "no-key";
-
-export interface ChatApiOptions {
-  readonly clock: Pick<Clock, "now">;
-  /** Default: Node's own. */
-  readonly fetch?: typeof globalThis.fetch;
-}
+import { type ClientsOptions, createClients } from "./clients.ts";
 
 export interface ChatApi {
   /**
@@ -35,56 +15,22 @@ export interface ChatApi {
     account: ProviderAccount,
     signal: AbortSignal,
   ): AsyncIterable<ChatCompletionChunk | typeof DONE>;
+  /** The models of the server. @throws like `chunks` */
+  models(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
 }
 
-const library = lazy(() => import("openai"));
-
-export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOptions): ChatApi {
-  const clients = new Map<string, { readonly settings: string; readonly client: OpenAI }>();
-
-  async function clientOf(account: ProviderAccount, baseURL: string): Promise<OpenAI> {
-    const settings = JSON.stringify([baseURL, account.apiKey, account.headers]);
-    const known = clients.get(account.name);
-    if (known?.settings === settings) return known.client;
-    const { default: Client } = await library();
-    const client = new Client({
-      baseURL,
-      apiKey: account.apiKey ?? NO_KEY,
-      // Explicit, since the library would otherwise read them from the environment and send them to this server.
-      organization: null,
-      project: null,
-      adminAPIKey: null,
-      webhookSecret: null,
-      defaultHeaders: account.headers ?? {},
-      maxRetries: 0, // the plugin `models` retries, also with other accounts
-      logLevel: "off", // the log would contain answers of the model
-      fetch: boundedErrors(sameOriginFetch(fetch)),
-    });
-    clients.set(account.name, { settings, client });
-    return client;
-  }
-
+export function createChatApi(options: Omit<ClientsOptions, "defaultBaseUrl">): ChatApi {
+  const clients = createClients(options);
   return {
-    async *chunks(params, account, signal) {
-      signal.throwIfAborted();
-      const { baseUrl } = account;
-      if (!baseUrl)
-        refuseAnswer(
-          "network",
-          `${providerName(account)} has no address: set ${providerSettingsPath(account)}.baseUrl`,
-        );
-      const client = await clientOf(account, baseUrl);
-      let phase: ProviderPhase = "asking";
-      try {
-        const response = await client.chat.completions.create(params, { signal }).asResponse();
-        phase = "answering";
-        for await (const { data } of serverEvents(response, providerName(account))) yield chunkOf(data);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, model: { id: params.model }, phase, now: clock.now() });
-      }
-      signal.throwIfAborted();
-    },
+    chunks: (params, account, signal) =>
+      clients.stream({
+        account,
+        model: params.model,
+        signal,
+        send: (client) => client.chat.completions.create(params, { signal }).asResponse(),
+        parse: chunkOf,
+      }),
+    models: (account, signal) => clients.models(account, signal),
   };
 }
 

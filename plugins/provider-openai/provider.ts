@@ -17,5 +17,7 @@ export function createProvider(api: ChatApi, newId: () => string = randomUUID): 
       }
       yield* answer.end();
     },
+
+    listModels: (account, signal) => api.models(account, signal),
   };
 }

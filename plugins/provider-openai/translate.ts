@@ -1,16 +1,14 @@
 /** Converts model requests to the chat-completions API. Pure; `answer.ts` converts answers. */
-import { createHash } from "node:crypto";
+import { IMAGE_LEFT_OUT, NO_RESULT, resultsAfter } from "@svc/kit/providers";
 import {
   type AnswerOptions,
   type AssistantMessage,
   type ImageBlock,
-  type Message,
   type ModelRequest,
   type ProviderAccount,
   type ResponseFormat,
   type TextBlock,
   textOf,
-  type ThinkingLevel,
   type ToolCallBlock,
   type ToolChoice,
   type ToolResultMessage,
@@ -23,12 +21,7 @@ import type {
   ChatCompletionMessageParam,
   ChatCompletionToolChoiceOption,
 } from "openai/resources/chat/completions";
-
-/** Replaces images if the model accepts only text. */
-export const IMAGE_LEFT_OUT = "[image left out: this model takes text only]";
-
-/** Replaces a missing tool result, since the API rejects a call without one. */
-export const NO_RESULT = "[no result: the run was stopped before the tool answered]";
+import { digest, isOfficial, reasoningEffort } from "./settings.ts";
 
 /** The body of `POST /chat/completions`. */
 export function toParams(request: ModelRequest, account: ProviderAccount): ChatCompletionCreateParamsStreaming {
@@ -85,36 +78,6 @@ function toChoice(choice: ToolChoice): ChatCompletionToolChoiceOption {
   return typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } };
 }
 
-/** Choice: newer parameter names are sent only to the API's own host, since compatible servers often support only the older ones. */
-function isOfficial(baseUrl: string | undefined): boolean {
-  return baseUrl !== undefined && URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.openai.com";
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
-}
-
-type Effort = "minimal" | "low" | "medium" | "high" | "xhigh";
-
-/**
- * `adaptive` leaves the choice to the server. Choice: so does `off`, since many models reject the API's value `none`, and an
- * answer with some thinking is better than none.
- */
-const EFFORTS: Readonly<Record<ThinkingLevel, Effort | undefined>> = {
-  off: undefined,
-  minimal: "minimal",
-  low: "low",
-  medium: "medium",
-  high: "high",
-  xhigh: "xhigh",
-  adaptive: undefined,
-};
-
-function reasoningEffort({ model, thinking }: ModelRequest): Effort | undefined {
-  if (model.reasoning !== true || thinking === undefined) return undefined;
-  return EFFORTS[thinking === "xhigh" && model.xhigh !== true ? "high" : thinking];
-}
-
 function toTool({ name, description, parameters }: ToolSpec): ChatCompletionFunctionTool {
   // `ToolSpec.parameters` is the JSON Schema of an object by contract.
   return { type: "function", function: { name, description, parameters: parameters as Record<string, unknown> } };
@@ -132,13 +95,6 @@ function toMessages({ system, messages, model }: ModelRequest): ChatCompletionMe
     if (message.role === "assistant") wire.push(...toTurn(message, resultsAfter(messages, index), images));
   }
   return wire;
-}
-
-/** Tool results between the assistant message at `index` and the next one. */
-function resultsAfter(messages: readonly Message[], index: number): ToolResultMessage[] {
-  const rest = messages.slice(index + 1);
-  const next = rest.findIndex(({ role }) => role === "assistant");
-  return (next < 0 ? rest : rest.slice(0, next)).filter((message) => message.role === "toolResult");
 }
 
 /** An assistant message with its tool results; nothing for an empty one, which the API rejects. Thinking is never sent back. */

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Contract } from "@svc/sdk";
+import type { Contract, Plugin } from "@svc/sdk";
 import { ModelProvider } from "@svc/sdk/models";
 import {
   contributionOf,
@@ -21,9 +21,15 @@ import { Tool } from "@svc/sdk/tools";
 import githubIssue from "../../examples/webhook-transform/hooks/transforms/github-issue.ts";
 import agentsPlugin from "../../plugins/agents/plugin.ts";
 import anthropicPlugin from "../../plugins/provider-anthropic/plugin.ts";
+import bedrockPlugin from "../../plugins/provider-bedrock/plugin.ts";
+import googlePlugin from "../../plugins/provider-google/plugin.ts";
 import offlinePlugin from "../../plugins/provider-offline/plugin.ts";
 import openaiPlugin from "../../plugins/provider-openai/plugin.ts";
 import sessionsPlugin from "../../plugins/sessions/plugin.ts";
+import { converseFormat } from "../plugins/providers/servers/converse.ts";
+import { geminiFormat } from "../plugins/providers/servers/gemini.ts";
+import { responsesFormat } from "../plugins/providers/servers/responses.ts";
+import { type Format, startScripted } from "../plugins/providers/servers/scripted.ts";
 import { BUNDLE } from "./config-bundle.ts";
 import { contracts, good, type Scene } from "./samples.ts";
 
@@ -143,6 +149,17 @@ describe("the contract of a model provider", { timeout: 120_000 }, () => {
     const provider = await contributionOf(t, ModelProvider, "anthropic-messages", { plugin: anthropicPlugin });
     await providerContract(t, { provider });
   });
+
+  const others: readonly [id: string, api: string, plugin: Plugin, format: Format][] = [
+    ["provider-openai", "openai-responses", openaiPlugin, responsesFormat],
+    ["provider-google", "google-generative-ai", googlePlugin, geminiFormat],
+    ["provider-bedrock", "bedrock-converse-stream", bedrockPlugin, converseFormat],
+  ];
+  for (const [id, api, plugin, format] of others)
+    it(`is met by ${id} with ${api}`, async (t) => {
+      const provider = await contributionOf(t, ModelProvider, api, { plugin });
+      await providerContract(t, { provider, server: () => startScripted(format) });
+    });
 
   it("is met by provider-offline, which calls no server", async (t) => {
     const provider = await contributionOf(t, ModelProvider, "offline", { plugin: offlinePlugin });

@@ -7,10 +7,16 @@ import { describe, it, type TestContext } from "node:test";
 import type { ProviderAccount } from "@svc/sdk/models";
 import { createProvider as createOwn } from "../../plugins/dev/new/templates/provider/provider.ts";
 import { askForModels } from "../../plugins/models/server-models.ts";
+import { createConverseApi } from "../../plugins/provider-bedrock/api.ts";
+import { createProvider as createConverse } from "../../plugins/provider-bedrock/provider.ts";
+import { createGeminiApi } from "../../plugins/provider-google/api.ts";
+import { createProvider as createGemini } from "../../plugins/provider-google/provider.ts";
 import { createMessagesApi } from "../../plugins/provider-anthropic/api.ts";
 import { createProvider as createMessages } from "../../plugins/provider-anthropic/provider.ts";
 import { createChatApi } from "../../plugins/provider-openai/api.ts";
+import { createClients } from "../../plugins/provider-openai/clients.ts";
 import { createProvider as createChat } from "../../plugins/provider-openai/provider.ts";
+import { createResponsesProvider } from "../../plugins/provider-openai/responses/provider.ts";
 
 const KEY = "sk-canary";
 const clock = { now: () => 0 };
@@ -42,9 +48,23 @@ const asking = (provider: Provider) => async (baseUrl: string) => {
   for await (const event of provider.stream(request, account, new AbortController().signal)) void event;
 };
 
+const listing = (provider: Provider) => async (baseUrl: string) => {
+  const account: ProviderAccount = { name: "acme", baseUrl, apiKey: KEY, headers: { "x-custom": KEY } };
+  await provider.listModels?.(account, new AbortController().signal);
+};
+
+const ENV = { AWS_ACCESS_KEY_ID: KEY, AWS_SECRET_ACCESS_KEY: KEY, AWS_SESSION_TOKEN: KEY, AWS_REGION: "eu-west-1" };
+const providers: Readonly<Record<string, Provider>> = {
+  "provider-openai": createChat(createChatApi({ clock })),
+  "provider-openai (responses)": createResponsesProvider(createClients({ clock })),
+  "provider-anthropic": createMessages(createMessagesApi({ clock, env: {} })),
+  "provider-google": createGemini(createGeminiApi({ clock })),
+  "provider-bedrock": createConverse(createConverseApi({ clock, env: ENV })),
+};
+
 const clients: Readonly<Record<string, (baseUrl: string) => Promise<unknown>>> = {
-  "provider-openai": asking(createChat(createChatApi({ clock }))),
-  "provider-anthropic": asking(createMessages(createMessagesApi({ clock, env: {} }))),
+  ...Object.fromEntries(Object.entries(providers).map(([name, provider]) => [name, asking(provider)])),
+  ...Object.fromEntries(Object.entries(providers).map(([name, provider]) => [`${name}, models`, listing(provider)])),
   "a provider made by svc plugins new": asking(createOwn(clock)),
   "svc models add": (baseUrl) => askForModels(baseUrl, KEY),
 };

@@ -14,6 +14,17 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
       "Headers that Anthropic's library would add. The gateway removes them: an account has what its configuration says.",
     byDefault: "none",
   },
+  AWS_ACCESS_KEY_ID: {
+    summary: "Access key with which requests to Amazon Bedrock are signed if an account has no key.",
+    byDefault: "such accounts are refused",
+  },
+  AWS_DEFAULT_REGION: { summary: "Region of Amazon Bedrock if AWS_REGION is unset.", byDefault: "none" },
+  AWS_REGION: {
+    summary: "Region of Amazon Bedrock for accounts whose `baseUrl` is absent or names none.",
+    byDefault: "AWS_DEFAULT_REGION",
+  },
+  AWS_SECRET_ACCESS_KEY: { summary: "The secret of AWS_ACCESS_KEY_ID.", byDefault: "such accounts are refused" },
+  AWS_SESSION_TOKEN: { summary: "The token of temporary AWS credentials.", byDefault: "none is sent" },
   NO_COLOR: { summary: "Any value: `svc chat` prints no colours.", byDefault: "colours on a terminal" },
   PATH: {
     summary: "Directories in which npm, git and the programs of tools are found.",

@@ -23,7 +23,8 @@ export type ProviderPhase = "asking" | "answering";
 /** The request that failed. */
 export interface ProviderFailureContext {
   readonly account: ProviderAccount;
-  readonly model: Pick<ResolvedModel, "id">;
+  /** Absent: the list of models was requested. */
+  readonly model?: Pick<ResolvedModel, "id">;
   readonly phase: ProviderPhase;
   /** epoch ms; for `Retry-After` dates. */
   readonly now: number;

@@ -1,4 +1,10 @@
-/** For plugins that call model servers: bounded answers, and failure messages for people: `@svc/kit/providers`. */
+/** For plugins that call model servers: requests, bounded answers and lists, and failure messages for people: `@svc/kit/providers`. */
 export * from "./answer-size.ts";
+export * from "./claude-thinking.ts";
+export * from "./configured.ts";
 export * from "./event-stream.ts";
 export * from "./failures.ts";
+export * from "./history.ts";
+export * from "./model-list.ts";
+export * from "./request.ts";
+export * from "./sentences.ts";

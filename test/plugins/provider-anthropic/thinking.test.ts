@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DEFAULT_MAX_TOKENS, takesEffort, thinkingFields } from "../../../plugins/provider-anthropic/thinking.ts";
+import { CLAUDE_MAX_TOKENS, claudeThinking, takesEffort } from "@svc/kit/providers";
 import type { Message, ModelRequest, ThinkingLevel } from "@svc/sdk/models";
 
 const model = { provider: "acme", id: "claude-haiku-4-5", name: "X", api: "anthropic-messages", reasoning: true };
 
 function fields(thinking: ThinkingLevel | undefined, changes: object = {}, messages: readonly Message[] = []): object {
   const request = { model: { ...model, ...changes }, system: "", messages, tools: [] };
-  return thinkingFields(thinking === undefined ? request : ({ ...request, thinking } satisfies ModelRequest));
+  return claudeThinking(thinking === undefined ? request : ({ ...request, thinking } satisfies ModelRequest));
 }
 
-const budget = (tokens: number, max = tokens + DEFAULT_MAX_TOKENS) => ({
+const budget = (tokens: number, max = tokens + CLAUDE_MAX_TOKENS) => ({
   max_tokens: max,
   thinking: { type: "enabled", budget_tokens: tokens },
 });
 const adaptive = (effort?: string) => ({
-  max_tokens: DEFAULT_MAX_TOKENS,
+  max_tokens: CLAUDE_MAX_TOKENS,
   thinking: { type: "adaptive", display: "summarized" },
   ...(effort === undefined ? {} : { output_config: { effort } }),
 });
 
 describe("thinking levels", () => {
-  const none = { max_tokens: DEFAULT_MAX_TOKENS };
+  const none = { max_tokens: CLAUDE_MAX_TOKENS };
   const rows: [level: ThinkingLevel | undefined, budgeted: object, decided: object][] = [
     [undefined, none, none],
     ["off", none, none],

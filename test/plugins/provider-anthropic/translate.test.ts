@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AssistantMessage, Message, ModelRequest } from "@svc/sdk/models";
-import {
-  HISTORY_CUT,
-  IMAGE_LEFT_OUT,
-  NO_RESULT,
-  REDACTED,
-  toParams,
-} from "../../../plugins/provider-anthropic/translate.ts";
+import { HISTORY_CUT, IMAGE_LEFT_OUT, NO_RESULT } from "@svc/kit/providers";
+import { REDACTED, toParams } from "../../../plugins/provider-anthropic/translate.ts";
 import { assistant as made, call as called, image, result, said, user } from "../providers/apis.ts";
 
 const model = { provider: "acme", id: "claude-x", name: "X", api: "anthropic-messages" };

@@ -1,7 +1,7 @@
 /** What only servers of chat completions have. `../providers/` has what both providers do. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { NO_KEY } from "../../../plugins/provider-openai/api.ts";
+import { NO_KEY } from "../../../plugins/provider-openai/clients.ts";
 import { apis, assistant, call, KEY, openProvider, result, said, user } from "../providers/apis.ts";
 
 async function open(t: TestContext) {

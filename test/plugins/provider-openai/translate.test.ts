@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Message, ModelRequest, ResolvedModel, ThinkingLevel } from "@svc/sdk/models";
-import { IMAGE_LEFT_OUT, NO_RESULT, toParams } from "../../../plugins/provider-openai/translate.ts";
+import { IMAGE_LEFT_OUT, NO_RESULT } from "@svc/kit/providers";
+import { toParams } from "../../../plugins/provider-openai/translate.ts";
 import { assistant, call, image, result, said, user } from "../providers/apis.ts";
 
 const model: ResolvedModel = { provider: "acme", id: "m", name: "M", api: "openai-completions" };

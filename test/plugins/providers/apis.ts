@@ -1,4 +1,4 @@
-/** Both providers of real servers, as one table. */
+/** All providers of real servers, as one table. */
 import type {
   AssistantMessage,
   ImageBlock,
@@ -13,19 +13,34 @@ import type {
 } from "@svc/sdk/models";
 import type { ProviderFailureContext } from "@svc/kit/providers";
 import type { GatewayError } from "@svc/sdk";
+import { createConverseApi } from "../../../plugins/provider-bedrock/api.ts";
+import { toFailure as toConverseFailure } from "../../../plugins/provider-bedrock/failure.ts";
+import { createProvider as createConverse } from "../../../plugins/provider-bedrock/provider.ts";
+import { createGeminiApi } from "../../../plugins/provider-google/api.ts";
+import { toFailure as toGeminiFailure } from "../../../plugins/provider-google/failure.ts";
+import { createProvider as createGemini } from "../../../plugins/provider-google/provider.ts";
 import { createMessagesApi } from "../../../plugins/provider-anthropic/api.ts";
 import { toFailure as toMessagesFailure } from "../../../plugins/provider-anthropic/failure.ts";
 import { createProvider as createMessages } from "../../../plugins/provider-anthropic/provider.ts";
 import { createChatApi } from "../../../plugins/provider-openai/api.ts";
+import { createClients } from "../../../plugins/provider-openai/clients.ts";
 import { toFailure as toChatFailure } from "../../../plugins/provider-openai/failure.ts";
 import { createProvider as createChat } from "../../../plugins/provider-openai/provider.ts";
+import { createResponsesProvider } from "../../../plugins/provider-openai/responses/provider.ts";
 import { type FakeModelServer, startFakeModelServer } from "../../../sdk/testing/fake-model-server.ts";
+import { converseFormat } from "./servers/converse.ts";
+import { geminiFormat } from "./servers/gemini.ts";
+import { responsesFormat } from "./servers/responses.ts";
+import { startScripted } from "./servers/scripted.ts";
 
 const clock = { now: () => Date.now() };
 
 export interface Api {
   readonly model: ResolvedModel;
   readonly create: () => ModelProvider;
+  readonly server: () => Promise<FakeModelServer>;
+  /** Header of the key, and its value. Default: a bearer token. */
+  readonly keyHeader?: readonly [name: string, prefix: string];
   readonly toFailure: (thrown: unknown, context: ProviderFailureContext) => GatewayError;
   /** Usage as the server reports it, and as the provider tells it. */
   readonly usage: readonly [wire: Record<string, unknown>, told: Usage];
@@ -34,10 +49,11 @@ export interface Api {
   readonly declined: string;
 }
 
-export const apis: Readonly<Record<"openai" | "anthropic", Api>> = {
+export const apis: Readonly<Record<"openai" | "responses" | "anthropic" | "google" | "bedrock", Api>> = {
   openai: {
     model: { provider: "acme", id: "fake-model", name: "Fake", api: "openai-completions" },
     create: () => createChat(createChatApi({ clock })),
+    server: startFakeModelServer,
     toFailure: toChatFailure,
     usage: [
       { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11, prompt_tokens_details: { cached_tokens: 4 } },
@@ -48,6 +64,7 @@ export const apis: Readonly<Record<"openai" | "anthropic", Api>> = {
   },
   anthropic: {
     model: { provider: "acme", id: "claude-haiku-4-5", name: "Fake", api: "anthropic-messages", reasoning: true },
+    server: startFakeModelServer,
     create: () => createMessages(createMessagesApi({ clock, env: { ANTHROPIC_CUSTOM_HEADERS: "x-of-somebody: 1" } })),
     toFailure: toMessagesFailure,
     usage: [
@@ -57,13 +74,62 @@ export const apis: Readonly<Record<"openai" | "anthropic", Api>> = {
     limit: "max_tokens",
     declined: "refusal",
   },
+  responses: {
+    model: { provider: "acme", id: "fake-model", name: "Fake", api: "openai-responses", reasoning: true },
+    create: () => createResponsesProvider(createClients({ clock })),
+    server: () => startScripted(responsesFormat),
+    toFailure: toChatFailure,
+    usage: [
+      { input_tokens: 9, output_tokens: 2, total_tokens: 11, input_tokens_details: { cached_tokens: 4 } },
+      { input: 5, output: 2, cacheRead: 4, cacheWrite: 0, totalTokens: 11 },
+    ],
+    limit: "max_output_tokens",
+    declined: "content_filter",
+  },
+  google: {
+    model: { provider: "acme", id: "gemini-3-flash", name: "Fake", api: "google-generative-ai", reasoning: true },
+    create: () => createGemini(createGeminiApi({ clock }), () => "made"),
+    server: () => startScripted(geminiFormat),
+    keyHeader: ["x-goog-api-key", ""],
+    toFailure: toGeminiFailure,
+    usage: [
+      {
+        promptTokenCount: 9,
+        cachedContentTokenCount: 4,
+        candidatesTokenCount: 2,
+        thoughtsTokenCount: 3,
+        totalTokenCount: 14,
+      },
+      { input: 5, output: 5, cacheRead: 4, cacheWrite: 0, totalTokens: 14 },
+    ],
+    limit: "MAX_TOKENS",
+    declined: "SAFETY",
+  },
+  bedrock: {
+    model: {
+      provider: "acme",
+      id: "us.anthropic.claude-haiku-4-5-20251001-v1:0",
+      name: "Fake",
+      api: "bedrock-converse-stream",
+      reasoning: true,
+    },
+    create: () => createConverse(createConverseApi({ clock, env: {} })),
+    server: () => startScripted(converseFormat),
+    toFailure: (thrown, context) => toConverseFailure(thrown, context, []),
+    usage: [
+      { inputTokens: 5, outputTokens: 2, cacheReadInputTokens: 40, cacheWriteInputTokens: 3, totalTokens: 50 },
+      { input: 5, output: 2, cacheRead: 40, cacheWrite: 3, totalTokens: 50 },
+    ],
+    limit: "max_tokens",
+    declined: "content_filtered",
+  },
 };
 
 export const KEY = "sk-very-secret-key";
 
 /** A provider with a server of its own; `account` may be changed between requests. */
-export async function openProvider({ model, create }: Api) {
-  const server: FakeModelServer = await startFakeModelServer();
+export async function openProvider({ model, create, server: start }: Api) {
+  const server: FakeModelServer = await start();
   const account: ProviderAccount = { name: "acme", baseUrl: server.url, apiKey: KEY };
   const provider = create();
   const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({

@@ -1,4 +1,4 @@
-/** The sentences of both providers about failures of a server. */
+/** The sentences of all providers about failures of a server. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type ProviderPhase, retryAfter } from "@svc/kit/providers";

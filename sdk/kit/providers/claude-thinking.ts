@@ -1,15 +1,21 @@
-/** Converts thinking levels to fields of the Messages API. Pure. */
+/** For plugins that call Claude: thinking levels as fields of its API. Pure. */
 import type { ModelRequest, ResolvedModel, ThinkingLevel } from "@svc/sdk/models";
-import type { MessageCreateParamsStreaming } from "@anthropic-ai/sdk/resources/messages";
 
-type Fields = Pick<MessageCreateParamsStreaming, "max_tokens" | "thinking" | "output_config">;
+/** Spec: the Messages API of Anthropic; Amazon Bedrock passes `thinking` and `output_config` on. */
+export interface ClaudeThinking {
+  readonly max_tokens: number;
+  readonly thinking?:
+    | { readonly type: "adaptive"; readonly display: "summarized" }
+    | { readonly type: "enabled"; readonly budget_tokens: number };
+  readonly output_config?: { readonly effort: (typeof EFFORTS)[keyof typeof EFFORTS] };
+}
 type ActiveLevel = Exclude<ThinkingLevel, "off">;
 
 /**
  * Default token limit, because the API requires a limit. Choice: every model since 2024 accepts it; `maxTokens`
  * overrides it.
  */
-export const DEFAULT_MAX_TOKENS = 8_192;
+export const CLAUDE_MAX_TOKENS = 8_192;
 
 /** Choice: thinking budgets in tokens, for models that take a number. Such models cannot do `adaptive`, so it gets the budget of `medium`. */
 const BUDGETS: Readonly<Record<ActiveLevel, number>> = {
@@ -34,8 +40,8 @@ const ANSWER_TOKENS = 1_024;
  * The token limit and the thinking fields. `off`, an absent level and models without `reasoning` send no thinking fields,
  * so the model's default applies.
  */
-export function thinkingFields({ model, thinking, messages, options, toolChoice }: ModelRequest): Fields {
-  const limit = Math.min(options?.maxTokens ?? Infinity, model.maxTokens ?? options?.maxTokens ?? DEFAULT_MAX_TOKENS);
+export function claudeThinking({ model, thinking, messages, options, toolChoice }: ModelRequest): ClaudeThinking {
+  const limit = Math.min(options?.maxTokens ?? Infinity, model.maxTokens ?? options?.maxTokens ?? CLAUDE_MAX_TOKENS);
   // The API rejects thinking together with a forced tool call.
   const isForced = typeof toolChoice === "object" || toolChoice === "required";
   if (model.reasoning !== true || thinking === undefined || thinking === "off" || isForced)
@@ -48,15 +54,15 @@ export function thinkingFields({ model, thinking, messages, options, toolChoice 
     : { max_tokens: limit };
 }
 
-function adaptive(level: ActiveLevel): Pick<Fields, "thinking" | "output_config"> {
+function adaptive(level: ActiveLevel): Pick<ClaudeThinking, "thinking" | "output_config"> {
   // Explicit, since some models otherwise hide their thinking.
   const fields = { thinking: { type: "adaptive", display: "summarized" } } as const;
   return level === "adaptive" ? fields : { ...fields, output_config: { effort: EFFORTS[level] } };
 }
 
 /** Thinking counts towards the limit: the default limit is raised by the budget, a configured limit caps the budget. */
-function budgeted(level: ActiveLevel, maxTokens: number | undefined): Fields {
-  const limit = maxTokens ?? BUDGETS[level] + DEFAULT_MAX_TOKENS;
+function budgeted(level: ActiveLevel, maxTokens: number | undefined): ClaudeThinking {
+  const limit = maxTokens ?? BUDGETS[level] + CLAUDE_MAX_TOKENS;
   const budget = Math.min(BUDGETS[level], limit - ANSWER_TOKENS);
   if (budget < MIN_BUDGET) return { max_tokens: limit };
   return { max_tokens: limit, thinking: { type: "enabled", budget_tokens: budget } };
