@@ -6,10 +6,10 @@ export const GOOGLE = "google-generative-ai";
 
 export function unusableServers(view: ConfigView): ConfigWarning[] {
   return configuredServers(view, GOOGLE).flatMap(
-    ({ path, baseUrl, baseUrlPath, hasKey, authHeader, headers }): ConfigWarning[] => {
+    ({ path, baseUrl, baseUrlPath, hasKey, authHeader, authHeaderPath, headers }): ConfigWarning[] => {
       const warn = (at: string, message: string): ConfigWarning[] => [{ path: at, message, breaks: true }];
       if (authHeader !== undefined) {
-        return warn(`${path}.authHeader`, "this API takes the key as x-goog-api-key only: remove authHeader");
+        return warn(authHeaderPath, "this API takes the key as x-goog-api-key only: remove authHeader");
       }
       if (!hasKey && !headers.some((name) => name === "x-goog-api-key" || name === "authorization")) {
         return warn(path, "this API requires a key: set apiKey");

@@ -9,7 +9,9 @@ export interface ConfiguredServer {
   /** Path of the `baseUrl`, also where it is absent. */
   readonly baseUrlPath: string;
   readonly hasKey: boolean;
+  /** Belongs to the provider: only its first account has it. */
   readonly authHeader?: boolean;
+  readonly authHeaderPath: string;
   /** Lower case. */
   readonly headers: readonly string[];
 }
@@ -39,7 +41,8 @@ export function configuredServers({ config }: Pick<ConfigView, "config">, api: s
         baseUrlPath: `${account.baseUrl === undefined ? path : own}.baseUrl`,
         ...(all.baseUrl === undefined ? {} : { baseUrl: all.baseUrl }),
         hasKey: all.apiKey !== undefined,
-        ...(all.authHeader === undefined ? {} : { authHeader: all.authHeader }),
+        ...(provider.authHeader === undefined || index > 0 ? {} : { authHeader: provider.authHeader }),
+        authHeaderPath: `${path}.authHeader`,
         headers: Object.keys(all.headers).map((header) => header.toLowerCase()),
       };
     });

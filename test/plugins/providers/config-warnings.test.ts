@@ -34,6 +34,18 @@ const rows: [why: string, provider: object, paths: string[]][] = [
   ["Google's account without a key", { ...google, accounts: [{ name: "a", apiKey }, { name: "b" }] }, [".accounts[1]"]],
   ["Google with the key in another header", { ...google, apiKey, authHeader: false }, [".authHeader"]],
   [
+    "Google's accounts with the key in another header",
+    {
+      ...google,
+      authHeader: true,
+      accounts: [
+        { name: "a", apiKey },
+        { name: "b", apiKey },
+      ],
+    },
+    [".authHeader"],
+  ],
+  [
     "Google's chat completions",
     { ...google, apiKey, baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
     [".baseUrl"],
