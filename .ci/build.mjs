@@ -130,6 +130,7 @@ const plugins = [];
 const STARTED = {
   dev: { "module-hooks": "run/module-hooks.ts", "check-process": "check/check-process.ts" },
   "storage-sqlite": { "usage-worker": "usage-worker.ts" },
+  media: { worker: "documents/worker.ts" },
   plugins: { "install-probe": "install/install-probe.ts", "archive-worker": "install/archive-worker.ts" },
   webhooks: { "transform-worker": "transforms/transform-worker.ts" },
 };

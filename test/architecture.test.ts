@@ -491,8 +491,8 @@ it("code of a gateway that is imported on first use goes through lazy(), which t
     ["host/local.ts", "for commands"],
     ["host/net/listen.ts", "a module of the runtime"],
     ["plugins/storage-sqlite/doctor.ts", "for commands"],
-    ["plugins/media/worker.ts", "in the process of one document"],
-    ["plugins/media/draw.ts", "in the process of one document"],
+    ["plugins/media/documents/worker.ts", "in the process of one document"],
+    ["plugins/media/documents/draw.ts", "in the process of one document"],
   ]);
   const ofGateway = /^(?:host\/(?!cli\/)|plugins\/(?!dev\/|full\/|[^/]+\/cli[./-]|nodes\/node-host\/)|sdk\/kit\/)/;
   const code = (text: string) => text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/\/\/.*$/gm, "");

@@ -8,11 +8,11 @@ import { Models } from "@svc/sdk/models";
 import { Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
 import { MediaConfig } from "./config.ts";
-import type { MediaServices } from "./tool-call.ts";
-import { createDocuments } from "./documents.ts";
-import { imageTool } from "./image-tool.ts";
-import { createPdfReader } from "./pdf-reader.ts";
-import { pdfTool } from "./pdf-tool.ts";
+import type { MediaServices } from "./tools/tool-call.ts";
+import { createDocuments } from "./documents/documents.ts";
+import { imageTool } from "./tools/image-tool.ts";
+import { createPdfReader } from "./documents/pdf-reader.ts";
+import { pdfTool } from "./tools/pdf-tool.ts";
 
 export default definePlugin({
   id: "media",

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { createDocuments } from "../../../plugins/media/documents.ts";
-import { imageSizeOf } from "../../../plugins/media/image-size.ts";
-import { choosePages, parsePages, scaleOf } from "../../../plugins/media/pages.ts";
-import type { PdfContent, PdfJob } from "../../../plugins/media/pdf-job.ts";
+import { createDocuments } from "../../../plugins/media/documents/documents.ts";
+import { imageSizeOf } from "../../../plugins/media/documents/image-size.ts";
+import { choosePages, parsePages, scaleOf } from "../../../plugins/media/documents/pages.ts";
+import type { PdfContent, PdfJob } from "../../../plugins/media/documents/pdf-job.ts";
 import { gif, jpeg, png, webpExtended, webpLossless, webpLossy } from "./image-files.ts";
 
 const limits = { maxChars: 100, pdf: { maxPages: 4, maxPixels: 4_000_000, minTextChars: 200 } };

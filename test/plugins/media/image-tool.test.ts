@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { outsideOrigin, saidAfter } from "@svc/sdk";
 import { textOf } from "@svc/sdk/models";
 import { toolContract } from "@svc/sdk/testing";
-import { imageTool } from "../../../plugins/media/image-tool.ts";
-import { pdfTool } from "../../../plugins/media/pdf-tool.ts";
+import { imageTool } from "../../../plugins/media/tools/image-tool.ts";
+import { pdfTool } from "../../../plugins/media/tools/pdf-tool.ts";
 import { gif, jpeg, png } from "./image-files.ts";
 import { model, openScene, READS, SEES, says, type SceneOptions, shown, use } from "./scene.ts";
 

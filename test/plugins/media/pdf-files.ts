@@ -1,6 +1,6 @@
 /** Small PDFs, written by hand. */
 import { deflateSync } from "node:zlib";
-import type { PdfJob } from "../../../plugins/media/pdf-job.ts";
+import type { PdfJob } from "../../../plugins/media/documents/pdf-job.ts";
 
 export interface PdfOptions {
   /** Size in points. Default 200 x 200. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { createFakeClock } from "@svc/sdk/testing";
-import { createPdfReader, type PdfReaderOptions } from "../../../plugins/media/pdf-reader.ts";
+import { createPdfReader, type PdfReaderOptions } from "../../../plugins/media/documents/pdf-reader.ts";
 import { job, pdf, says, square } from "./pdf-files.ts";
 
 function open(t: TestContext, options: Partial<PdfReaderOptions> = {}) {
@@ -26,7 +26,8 @@ async function program(t: TestContext, code: string, before = 'process.send({ ki
 const NEVER = "for (;;);";
 
 /** Import path of a compiled file of the plugin. */
-const own = (name: string) => JSON.stringify(String(new URL(`../../../plugins/media/${name}`, import.meta.url)));
+const own = (name: string) =>
+  JSON.stringify(String(new URL(`../../../plugins/media/documents/${name}`, import.meta.url)));
 
 describe("the process that reads a PDF", { timeout: 120_000 }, () => {
   it("reads text, and draws pages with too little of it", async (t) => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { toolContract } from "@svc/sdk/testing";
-import type { PdfContent } from "../../../plugins/media/pdf-job.ts";
-import { pdfTool } from "../../../plugins/media/pdf-tool.ts";
+import type { PdfContent } from "../../../plugins/media/documents/pdf-job.ts";
+import { pdfTool } from "../../../plugins/media/tools/pdf-tool.ts";
 import { openScene, READS, SEES, type SceneOptions, shown, use } from "./scene.ts";
 
 const BYTES = Buffer.from("%PDF-1.4");

@@ -1,9 +1,9 @@
 // own process: the PDF library replaces globals, and with them `fetch`
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
-import type { PdfContent, PdfJob } from "../../../plugins/media/pdf-job.ts";
-import { readPdf, reasonOf } from "../../../plugins/media/read-pdf.ts";
-import { prepareRealm } from "../../../plugins/media/realm.ts";
+import type { PdfContent, PdfJob } from "../../../plugins/media/documents/pdf-job.ts";
+import { readPdf, reasonOf } from "../../../plugins/media/documents/read-pdf.ts";
+import { prepareRealm } from "../../../plugins/media/documents/realm.ts";
 import { blanks, job, LOCKED, pdf, says, square } from "./pdf-files.ts";
 
 const read = async (wanted: PdfJob) => readPdf(wanted, { unpdf: await import("unpdf") });

@@ -10,9 +10,9 @@ import { createFakeClock } from "@svc/sdk/testing";
 import type { Tool, ToolResult } from "@svc/sdk/tools";
 import type { OutboundFetch } from "@svc/sdk/web";
 import { MediaConfig } from "../../../plugins/media/config.ts";
-import type { MediaServices } from "../../../plugins/media/tool-call.ts";
-import { createDocuments } from "../../../plugins/media/documents.ts";
-import type { PdfContent, PdfJob } from "../../../plugins/media/pdf-job.ts";
+import type { MediaServices } from "../../../plugins/media/tools/tool-call.ts";
+import { createDocuments } from "../../../plugins/media/documents/documents.ts";
+import type { PdfContent, PdfJob } from "../../../plugins/media/documents/pdf-job.ts";
 
 export const principal: Principal = {
   id: "t",

@@ -3,7 +3,7 @@ import { AnySignal } from "@svc/kit/time";
 import { type Clock, GatewayError } from "@svc/sdk";
 import { type ChildProcess, fork } from "node:child_process";
 import type { PdfContent, PdfJob, PdfReport } from "./pdf-job.ts";
-import { createSlots } from "./slots.ts";
+import { createSlots } from "../slots.ts";
 
 export interface PdfReader {
   /** @throws GatewayError `INVALID_REQUEST` for an unreadable PDF, `UNAVAILABLE` if too many are waiting; the signal's reason */

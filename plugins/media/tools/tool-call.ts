@@ -9,10 +9,10 @@ import type { Documents } from "@svc/sdk/media";
 import type { ImageBlock, Models, TextBlock } from "@svc/sdk/models";
 import type { ToolCall, ToolEffect, ToolResult } from "@svc/sdk/tools";
 import type { OutboundFetch } from "@svc/sdk/web";
-import { type Answer, ask } from "./ask.ts";
-import type { MediaConfig } from "./config.ts";
-import { chooseModel } from "./model-choice.ts";
-import type { PdfReader } from "./pdf-reader.ts";
+import { type Answer, ask } from "../asking/ask.ts";
+import type { MediaConfig } from "../config.ts";
+import { chooseModel } from "../asking/model-choice.ts";
+import type { PdfReader } from "../documents/pdf-reader.ts";
 import { isAddress, loadSources, type Source } from "./sources.ts";
 
 /** Current services for the tools. */

@@ -19,10 +19,10 @@ import {
   sourceParam,
   sourcesParam,
 } from "./tool-call.ts";
-import { pngBlock, requirePdf } from "./documents.ts";
-import { canSee } from "./model-choice.ts";
-import { parsePages } from "./pages.ts";
-import type { PageRange, PdfContent } from "./pdf-job.ts";
+import { pngBlock, requirePdf } from "../documents/documents.ts";
+import { canSee } from "../asking/model-choice.ts";
+import { parsePages } from "../documents/pages.ts";
+import type { PageRange, PdfContent } from "../documents/pdf-job.ts";
 import { naming, type Source } from "./sources.ts";
 
 const Document = sourceParam("The PDF");
