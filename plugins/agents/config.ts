@@ -95,6 +95,24 @@ const Defaults = Strict(
     model: Type.Optional(
       modelSetting("`provider/id`, a bare id or an alias, alone or with fallbacks; default: from the section `models`"),
     ),
+    imageModel: Type.Optional(
+      modelSetting(
+        "model that accepts pictures, alone or with fallbacks: for the tool image, and for pictures in messages if the agent's model accepts none; default: none for messages, for the tool the first model that accepts them",
+      ),
+    ),
+    pdfModel: Type.Optional(modelSetting("model of the tool pdf, alone or with fallbacks; default: imageModel")),
+    pdfMaxBytesMb: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, description: "megabytes of one PDF; default: tools.media.maxBytes" }),
+    ),
+    pdfMaxPages: Type.Optional(
+      Type.Integer({ minimum: 1, description: "pages of all PDFs of one call; default: tools.media.pdf.maxPages" }),
+    ),
+    mediaMaxMb: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        description: "megabytes of one file received by a channel that does not set its own mediaMaxMb; default 20",
+      }),
+    ),
     models: Type.Optional(
       Type.Record(Type.String(), Strict({ alias: Type.Optional(nonEmpty("short name, in any case; default none")) }), {
         description: "allowlist of models by `provider/model`, with optional aliases; absent or empty: all",

@@ -6,6 +6,7 @@ import { AgentDirectory, agentEvent, AgentRuns, agents, IdentityFiles } from "@s
 import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
 import { Credentials, GatewayInfo } from "@svc/sdk/gateway";
+import { ImageDescriptions } from "@svc/sdk/media";
 import { ModelPolicy, Models } from "@svc/sdk/models";
 import { sessions, Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
@@ -49,6 +50,7 @@ export default definePlugin({
     credentials: Credentials,
     tools: live(Tools),
     delivery: live(Delivery),
+    descriptions: live(ImageDescriptions),
   },
   provides: [AgentRuns, AgentDirectory, ModelPolicy, IdentityFiles],
 
@@ -75,6 +77,7 @@ export default definePlugin({
         agents: directory,
         promptHook: gateway.emits(HOOKS.runPrompt),
         workspacePrompt: (agentId) => prompts.of(agentId),
+        descriptions: () => services.descriptions.get(),
         config: () => directory.config,
         queue: () => messages.queue,
         delivery: () => services.delivery.get(),

@@ -7,7 +7,7 @@ import { ConfigStore } from "@svc/sdk/config";
 import { ChatCommand, ChatCommands } from "@svc/sdk/commands";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { SystemEvents } from "@svc/sdk/heartbeat";
-import { Documents, Transcription } from "@svc/sdk/media";
+import { Documents, Transcription, VideoFrames } from "@svc/sdk/media";
 import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { GroupToolPolicy, Tool } from "@svc/sdk/tools";
@@ -80,6 +80,7 @@ export default definePlugin({
     agents: live(AgentDirectory),
     documents: live(Documents),
     transcription: live(Transcription),
+    frames: live(VideoFrames),
     systemEvents: live(SystemEvents),
     fetching: live(OutboundFetch),
     decisions: live(ApprovalDecisions),
@@ -100,6 +101,7 @@ export default definePlugin({
       config,
       documents,
       transcription,
+      frames,
       systemEvents,
       fetching,
       decisions,
@@ -144,7 +146,7 @@ export default definePlugin({
     };
     const live = new LiveAnswers({ accounts, outbox, store: texts, clock, log, signal });
     gateway.hooks.runEvent.tap(live.event);
-    const reading = { accounts, store: media, documents, transcription, clock, log, random, signal };
+    const reading = { accounts, agents, store: media, documents, transcription, frames, clock, log, random, signal };
     const answering = new Answering({
       store: inbound,
       outbox,

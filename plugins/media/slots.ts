@@ -9,15 +9,15 @@ export interface Slots {
   take(signal: AbortSignal): Promise<() => void>;
 }
 
-/** Creates slots, which are assigned in the order of the requests. */
-export function createSlots(count: number, maxWaiting: number): Slots {
-  let free = count;
+/** Creates slots, which are assigned in the order of the requests. @param count asked at each request */
+export function createSlots(count: () => number, maxWaiting: number): Slots {
+  let used = 0;
   const waiting = new Set<() => void>();
 
   function release(): void {
     const [next] = waiting;
     if (next) next();
-    else free += 1;
+    else used -= 1;
   }
 
   function slot(): () => void {
@@ -31,11 +31,11 @@ export function createSlots(count: number, maxWaiting: number): Slots {
   return {
     async take(signal) {
       signal.throwIfAborted();
-      if (free > 0) {
-        free -= 1;
+      if (used < count()) {
+        used += 1;
         return slot();
       }
-      if (waiting.size >= maxWaiting) unavailable("too many documents are being read; try again in a minute");
+      if (waiting.size >= maxWaiting) unavailable("too many files are being read; try again in a minute");
       await new Promise<void>((resolve, reject) => {
         const leave = () => {
           waiting.delete(enter);

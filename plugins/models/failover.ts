@@ -1,14 +1,14 @@
 /** Tries the accounts of a provider in turn until one answers. */
 import { type Clock, type GatewayError, isGatewayError, pause } from "@svc/sdk";
-import type { ModelEvent, ProviderFailure } from "@svc/sdk/models";
+import type { ProviderFailure } from "@svc/sdk/models";
 import type { Cooldowns } from "./cooldown.ts";
 
-export interface FailoverOptions<A> {
+export interface FailoverOptions<A, E> {
   readonly cooldowns: Cooldowns;
   readonly clock: Pick<Clock, "setTimeout">;
   readonly signal: AbortSignal;
-  /** Makes one attempt: yields pieces, then a `finish`. */
-  readonly ask: (account: A) => AsyncIterable<ModelEvent>;
+  /** Makes one attempt and yields its pieces. */
+  readonly ask: (account: A) => AsyncIterable<E>;
   /** Called with the answering account at its first piece. */
   readonly onAnswer?: ((account: A) => void) | undefined;
 }
@@ -32,10 +32,10 @@ const LONE_MAX_WAIT_MS = 5_000;
  * Choice: the only account of a provider gets two retries for temporary errors, as in client libraries.
  * @throws the error of the last account; the signal's reason on abort
  */
-export async function* askInTurn<A extends { readonly name: string }>(
+export async function* askInTurn<A extends { readonly name: string }, E>(
   accounts: readonly A[],
-  options: FailoverOptions<A>,
-): AsyncGenerator<ModelEvent, void, void> {
+  options: FailoverOptions<A, E>,
+): AsyncGenerator<E, void, void> {
   const { cooldowns, signal } = options;
   const turns = cooldowns.inOrder(accounts);
   for (let attempt = 1; ; attempt++) {

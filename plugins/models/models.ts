@@ -6,9 +6,10 @@ import {
   type HookEmitter,
   type HOOKS,
   isGatewayError,
+  notFound,
   unavailable,
 } from "@svc/sdk";
-import type { ModelEvent, ModelPolicy, ModelProvider, ModelRequest, Models } from "@svc/sdk/models";
+import type { ModelAccounts, ModelEvent, ModelPolicy, ModelProvider, ModelRequest, Models } from "@svc/sdk/models";
 import type { Secrets } from "@svc/sdk/secrets";
 import type { ModelQuotas } from "@svc/sdk/usage";
 import { accountsOf, type ConfiguredAccount, withHeaders } from "./accounts.ts";
@@ -34,7 +35,7 @@ export interface ModelsOptions {
 }
 
 /** The service, and the functions for this plugin's methods. */
-export interface ModelDesk extends Models {
+export interface ModelDesk extends Models, ModelAccounts {
   /** Like `stream`, and also calls `onAnswer` with the answering account. */
   ask(
     request: ModelRequest,
@@ -103,6 +104,17 @@ export function createModels(options: ModelsOptions): ModelDesk {
     coolingUntil: ({ provider }) => {
       const [first] = cooldowns.inOrder(accounts(provider));
       return first && cooldowns.until(first.name);
+    },
+    async use(provider, work, signal) {
+      const own = current.accounts.get(provider);
+      if (!own) notFound(`no model provider "${provider}"; add it to models.providers`);
+      signal.throwIfAborted();
+      await keys.freshen(own, signal);
+      const once = async function* (account: ConfiguredAccount) {
+        yield { result: await work(await keys.open(account, signal)) };
+      };
+      for await (const { result } of askInTurn(own, { cooldowns, clock, signal, ask: once })) return result;
+      return unavailable(`the model provider "${provider}" has no account; add one to models.providers.${provider}`);
     },
     ask,
     reconfigure(config) {

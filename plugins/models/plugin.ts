@@ -1,6 +1,6 @@
 /** Models: the catalogue of language models, resolution of references, and requests to providers. */
 import { definePlugin, HOOKS, live } from "@svc/sdk";
-import { ModelPolicy, ModelProvider, models, Models } from "@svc/sdk/models";
+import { ModelAccounts, ModelPolicy, ModelProvider, models, Models } from "@svc/sdk/models";
 import { Secrets } from "@svc/sdk/secrets";
 import { ModelQuotas } from "@svc/sdk/usage";
 import { unusableModels } from "./config-warnings.ts";
@@ -13,7 +13,7 @@ export default definePlugin({
   api: "^1.0.0",
   config: ModelsConfig,
   requires: { policy: live(ModelPolicy), secrets: live(Secrets) },
-  provides: [Models, ModelQuotas],
+  provides: [Models, ModelAccounts, ModelQuotas],
   configWarnings: unusableModels,
   setup(gateway) {
     const { clock, log, services } = gateway;
@@ -26,6 +26,7 @@ export default definePlugin({
       clock,
     });
     gateway.provide(Models, desk);
+    gateway.provide(ModelAccounts, desk);
     gateway.provide(ModelQuotas, desk.quotas);
     gateway.serve(models, createHandlers({ desk, clock, log }));
     gateway.configChanged((config) => desk.reconfigure(config));

@@ -26,6 +26,20 @@ export interface AgentInfo {
   readonly workspace: string;
 }
 
+/** Settings of `agents.defaults` for files; an absent one is not set. */
+export interface MediaDefaults {
+  /** References of models that look at pictures, the primary one first. */
+  readonly imageModels: readonly string[];
+  /** References of models that read PDFs, the primary one first. */
+  readonly pdfModels: readonly string[];
+  /** megabytes of one PDF */
+  readonly pdfMaxBytesMb?: number;
+  /** pages of all PDFs of one call */
+  readonly pdfMaxPages?: number;
+  /** megabytes of one received file */
+  readonly mediaMaxMb?: number;
+}
+
 /** The configured agents. */
 export interface AgentDirectory {
   /** The default agent first, the others sorted by id. */
@@ -44,6 +58,8 @@ export interface AgentDirectory {
    * is set.
    */
   memorySearch(id: string): MemorySearch;
+  /** Models and limits for files: `agents.defaults.imageModel` and the keys beside it. Absent: none is set. */
+  readonly media?: MediaDefaults;
   /** `agents.defaults.userTimezone`, otherwise the zone of this machine (IANA name). Determines days and hours. */
   readonly timeZone: string;
   /** `agents.defaults.subagents.maxSpawnDepth`: maximum nesting depth of sub-runs. */

@@ -1,2 +1,3 @@
-/** Reading documents for models: `@svc/sdk/media`. */
+/** Reading files for models: documents, pictures, speech and videos: `@svc/sdk/media`. */
+export * from "./contract.ts";
 export * from "./service.ts";

@@ -204,6 +204,23 @@ export interface Models {
   coolingUntil(model: ResolvedModel): number | undefined;
 }
 
+/** The accounts of model servers, for requests other than those of `Models`, e.g. transcription. */
+export interface ModelAccounts {
+  /**
+   * Runs `work` with an account of `models.providers.<provider>`. If it throws a `ProviderFailure` of another kind than
+   * `request`, the account cools down, and `work` runs with the next one, as for `Models.stream`.
+   * @throws GatewayError `NOT_FOUND` for a provider that is not configured; the error of the last account; the reason of the
+   * signal
+   */
+  use<T>(provider: string, work: (account: ProviderAccount) => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+/** Token of the service. */
+export const ModelAccounts = defineService<ModelAccounts>()("model.accounts", "1.0.0", {
+  summary:
+    "Lends the accounts of model servers, with their keys. Provided by the plugin `models`; used by the plugin `media` for transcription servers.",
+});
+
 /** Which models may be used, and their aliases. Spec: protocol/methods-models.md §1. */
 export interface ModelPolicy {
   /** `provider/model` -> its alias; `undefined`: every model may be used. */

@@ -2,7 +2,7 @@
 import { normalizeId } from "@svc/kit/agent-address";
 import { machineZone } from "@svc/kit/time";
 import { type GatewayError, misconfigured } from "@svc/sdk";
-import type { AgentDirectory, AgentInfo } from "@svc/sdk/agents";
+import type { AgentDirectory, AgentInfo, MediaDefaults } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
 import type { HeartbeatSettings } from "@svc/sdk/heartbeat";
 import type { MemorySearch } from "@svc/sdk/memory";
@@ -112,9 +112,21 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
       return beats ? { ...NORMAL_HEARTBEAT, ...defaults.heartbeat, ...entries[ids.indexOf(id)]?.heartbeat } : undefined;
     },
     memorySearch: (id) => mergeMemorySearch(defaults.memorySearch, entries[ids.indexOf(id)]?.memorySearch),
+    media: mediaDefaults(defaults),
     timeZone: defaults.userTimezone ?? machineZone(),
     maxSpawnDepth: defaults.subagents.maxSpawnDepth,
     settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
+  };
+}
+
+function mediaDefaults(defaults: AgentsConfig["defaults"]): MediaDefaults {
+  const { imageModel, pdfModel, pdfMaxBytesMb, pdfMaxPages, mediaMaxMb } = defaults;
+  return {
+    imageModels: refsOf(imageModel),
+    pdfModels: refsOf(pdfModel),
+    ...(pdfMaxBytesMb === undefined ? {} : { pdfMaxBytesMb }),
+    ...(pdfMaxPages === undefined ? {} : { pdfMaxPages }),
+    ...(mediaMaxMb === undefined ? {} : { mediaMaxMb }),
   };
 }
 

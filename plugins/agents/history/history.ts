@@ -18,8 +18,6 @@ const IMAGE_CHARS = 4_500;
 export interface HistoryLimits {
   /** Maximum number of characters of all messages; the last user message always fits. */
   readonly budgetChars: number;
-  /** Whether the model accepts images; otherwise a line of text replaces each. */
-  readonly images: boolean;
   /** IANA name; time zone of the message stamps. */
   readonly timeZone: string;
 }
@@ -31,7 +29,7 @@ export function windowOf(model: Pick<ResolvedModel, "contextWindow">, contextTok
 
 /** Limits for the conversation in the window of `model`, less the answer; at least 8,000 characters. */
 export function limitsOf(
-  model: Pick<ResolvedModel, "contextWindow" | "maxTokens" | "input">,
+  model: Pick<ResolvedModel, "contextWindow" | "maxTokens">,
   contextTokens: number | undefined,
   timeZone: string,
 ): HistoryLimits {
@@ -39,7 +37,6 @@ export function limitsOf(
   const tokens = windowOf(model, contextTokens) - answer;
   return {
     budgetChars: Math.max(8_000, tokens * CHARS_PER_TOKEN),
-    images: model.input === undefined || model.input.includes("image"),
     timeZone,
   };
 }
@@ -78,7 +75,7 @@ export function modelHistory(messages: readonly Message[], limits: HistoryLimits
   const recent = pairToolCalls(newestWithin(messages, limits.budgetChars));
   return recent
     .filter((message) => message.role !== "assistant" || message.content.length > 0)
-    .map((message) => (message.role === "user" ? stamped(message, limits) : withoutImages(message, limits)));
+    .map((message) => (message.role === "user" ? stamped(message, limits) : message));
 }
 
 function newestWithin(messages: readonly Message[], budgetChars: number): readonly Message[] {
@@ -130,23 +127,15 @@ function resultOf(call: ToolCallBlock, messages: readonly Message[], start: numb
 
 /** Adds the time stamp, unless the time is 0 (conversations given by a caller). */
 function stamped(message: UserMessage, limits: HistoryLimits): UserMessage {
-  if (message.timestamp === 0) return withoutImages(message, limits);
+  if (message.timestamp === 0) return message;
   const stamp = timeStamp(message.timestamp, limits.timeZone);
-  const { content } = withoutImages(message, limits);
+  const { content } = message;
   const [first, ...rest] = content;
   const stampedContent: UserMessage["content"] =
     first?.type === "text"
       ? [{ type: "text", text: `${stamp} ${first.text}` }, ...rest]
       : [{ type: "text", text: stamp }, ...content];
   return { ...message, content: stampedContent };
-}
-
-function withoutImages<M extends Message>(message: M, { images }: HistoryLimits): M {
-  if (images || message.role === "assistant") return message;
-  const content = message.content.map((block) =>
-    block.type === "image" ? { type: "text", text: "[image left out: this model does not accept images]" } : block,
-  );
-  return { ...message, content } as M; // only image blocks were replaced by text blocks, which every such message may contain
 }
 
 /** Size of the cache: each turn stamps all messages of the history, and formatting a stamp takes ten microseconds. */

@@ -2,6 +2,7 @@
 import type { Clock, HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { Credentials } from "@svc/sdk/gateway";
+import type { ImageDescriptions } from "@svc/sdk/media";
 import type { Models } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
@@ -23,6 +24,8 @@ export interface Environment {
   readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;
   /** The part of an agent's system prompt that comes from its workspace files. */
   readonly workspacePrompt?: (agentId: string) => Promise<string>;
+  /** The current service that describes pictures. Default: none. */
+  readonly descriptions?: () => ImageDescriptions | undefined;
   /** The current section `agents`. */
   readonly config: () => AgentsConfig;
   readonly store: RunStore;

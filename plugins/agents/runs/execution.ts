@@ -8,11 +8,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { persist } from "@svc/kit/persist";
 import { isGatewayError, untilAborted } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
+import type { MediaPlace } from "@svc/sdk/media";
 import type { Message, UserMessage } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import { errorMessage, gatewayMessage } from "../history/gateway-messages.ts";
 import { Conversation } from "./conversation.ts";
 import { end, endUnstarted } from "./ending.ts";
+import { DescribedImages } from "./described.ts";
 import type { Environment, Ties } from "./environment.ts";
 import { visibilityOf } from "./events.ts";
 import { Heard } from "./heard.ts";
@@ -168,7 +170,7 @@ async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>,
     heard.addMessages(loaded.context.items.map(({ message }) => message));
     run.events.visibility = visibilityOf(entry, defaults.verboseDefault);
     const prepared = await untilAborted(prepareRun(run.request, loaded, heard, env), run.signal);
-    const chain = chainOf(run, env, prepared);
+    const chain = chainOf(run, env, prepared, entry);
     const conversation = new Conversation(run, env, loaded, () => chain.current);
     const { compact: instructions } = run.request;
     if (instructions !== undefined) {
@@ -243,28 +245,37 @@ async function answer(
   });
 }
 
-function chainOf(run: LiveRun, { services, config }: Environment, prepared: Preparation): ModelChain {
+function chainOf(run: LiveRun, env: Environment, prepared: Preparation, entry: SessionEntry | undefined): ModelChain {
+  const { services, config, descriptions = () => undefined } = env;
   const { models, system, tools, thinking } = prepared;
   const { answerOptions, sessionKey } = run.request;
+  const described = new DescribedImages(descriptions, placeOf(sessionKey, entry), run.signal);
   return new ModelChain(
     models,
-    (model, messages, isFirst) =>
-      services.models.stream(
-        {
-          model,
-          system,
-          messages,
-          ...tools.offer(model, isFirst),
-          sessionKey,
-          maxAnswerChars: config().defaults.maxAnswerChars,
-          ...(thinking === undefined ? {} : { thinking }),
-          ...(answerOptions === undefined ? {} : { options: answerOptions }),
-        },
-        run.signal,
-      ),
+    async function* (model, messages, isFirst) {
+      const request = {
+        model,
+        system,
+        messages: await described.shown(messages, model),
+        ...tools.offer(model, isFirst),
+        sessionKey,
+        maxAnswerChars: config().defaults.maxAnswerChars,
+        ...(thinking === undefined ? {} : { thinking }),
+        ...(answerOptions === undefined ? {} : { options: answerOptions }),
+      };
+      yield* services.models.stream(request, run.signal);
+    },
     (data) => run.events.emit("lifecycle", data),
     (model) => services.models.coolingUntil(model),
   );
+}
+
+function placeOf(sessionKey: string, { channel, chatType }: Partial<SessionEntry> = {}): MediaPlace {
+  return {
+    sessionKey,
+    ...(typeof channel === "string" ? { channel } : {}),
+    ...(typeof chatType === "string" ? { chatType } : {}),
+  };
 }
 
 /** Reports that the selected model answers again after a fallback. Spec: protocol/events.md §3. */

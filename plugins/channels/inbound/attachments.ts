@@ -4,7 +4,8 @@ import { AnySignal } from "@svc/kit/time";
 import { type Clock, ERRORS, invalidRequest, isGatewayError, type Live, type Logger, messageOf, pause } from "@svc/sdk";
 import type { InboundMedia, OutboundMedia } from "@svc/sdk/channels";
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
-import type { DocumentLimits, Documents, Transcription } from "@svc/sdk/media";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { DocumentLimits, Documents, MediaPlace, Transcription, VideoFrames } from "@svc/sdk/media";
 import type { ImageBlock } from "@svc/sdk/models";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { secretsOf, toldError } from "../accounts/hidden.ts";
@@ -23,6 +24,8 @@ const ALL_FILES_MS = 120_000;
 const MAX_IMAGES = 8;
 const MAX_IMAGE_CHARS = 27_000_000;
 const MAX_NAME_CHARS = 120;
+/** Choice: pictures of one video. */
+const MAX_FRAMES = 4;
 /** Choice: limits of documents in a message. */
 const LIMITS: DocumentLimits = {
   maxChars: 100_000,
@@ -34,6 +37,8 @@ export interface AttachmentSources {
   readonly store: Pick<MediaStore, "find" | "add">;
   readonly documents: Live<Documents>;
   readonly transcription: Live<Transcription>;
+  readonly frames: Live<VideoFrames>;
+  readonly agents: Live<AgentDirectory>;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info">;
   readonly random: () => number;
@@ -142,10 +147,12 @@ function accountOf({ channel, accountId }: AcceptedMessage, { accounts }: Attach
 }
 
 async function fetchFile(message: AcceptedMessage, media: InboundMedia, sources: AttachmentSources) {
-  const { accounts, signal } = sources;
+  const { accounts, agents, signal } = sources;
   const listed = accountOf(message, sources);
   if (!listed?.contribution.value.media) throw new Error(`channel ${message.channel} does not provide files now`);
-  const { id: accountId, settings, maxMediaBytes = MAX_MEDIA_BYTES } = listed.account;
+  const { mediaMaxMb } = agents.get()?.media ?? {};
+  const usual = mediaMaxMb === undefined ? MAX_MEDIA_BYTES : Math.round(mediaMaxMb * 1_000_000);
+  const { id: accountId, settings, maxMediaBytes = usual } = listed.account;
   if ((media.size ?? 0) > maxMediaBytes)
     invalidRequest(`it has ${megabytes(media.size ?? 0)}, at most ${megabytes(maxMediaBytes)} are accepted`);
   const source = await accounts.call(listed.contribution, async (channel) =>
@@ -166,10 +173,12 @@ async function fetchFile(message: AcceptedMessage, media: InboundMedia, sources:
 /** Never rejects, except for the signal. */
 async function readFile(
   file: OutboundMedia,
-  { job }: AcceptedMessage,
+  message: AcceptedMessage,
   label: string,
-  { documents, transcription, signal }: AttachmentSources,
+  sources: AttachmentSources,
 ): Promise<Note> {
+  const { documents, transcription, signal } = sources;
+  const { job } = message;
   const head = `${label}, ${megabytes(file.bytes.byteLength)}`;
   const reader = documents.get();
   try {
@@ -182,18 +191,47 @@ async function readFile(
     if (file.kind === "audio") {
       const speech = transcription.get();
       if (!speech) return { note: `[${head}: no plugin provides the transcription of speech]` };
-      const { text } = await speech.transcribe({ bytes: file.bytes, mimeType: file.mimeType }, signal);
+      const { text } = await speech.transcribe(file, signal, placeOf(message));
+      if (text === "") return { note: `[${head}: no words were recognized]` };
       const isOwnVoice =
         file.isVoice === true && job.isForwarded !== true && job.principal.scopes.includes("operator.write");
       return { note: isOwnVoice ? `[${head}] ${text}` : `[${head}]\n${wrapped(text, label)}` };
     }
-    if (file.kind === "video" || !reader) return { note: `[${head}: its content cannot be read]` };
+    if (file.kind === "video") return await readVideo(file, message, { head, label }, sources);
+    if (!reader) return { note: `[${head}: its content cannot be read]` };
     const { text, images, isCut } = await reader.read({ bytes: file.bytes, mimeType: file.mimeType }, LIMITS, signal);
     return { images, note: `[${head}${isCut ? ", cut" : ""}]\n${wrapped(text, label)}` };
   } catch (error) {
     signal.throwIfAborted();
     return { note: `[${head}: its content cannot be read: ${messageOf(error)}]` };
   }
+}
+
+/** A video as pictures, and the text of its sound. */
+async function readVideo(
+  file: OutboundMedia,
+  message: AcceptedMessage,
+  { head, label }: { readonly head: string; readonly label: string },
+  { frames, transcription, signal }: AttachmentSources,
+): Promise<Note> {
+  const [viewer, speech] = [frames.get(), transcription.get()];
+  if (!viewer) return { note: `[${head}: its content cannot be read: the plugin media does not run]` };
+  const place = placeOf(message);
+  const { images, seconds, hasSound } = await viewer.keyFrames(file, { max: MAX_FRAMES }, signal, place);
+  const length = seconds === undefined ? "" : `, ${Math.round(seconds)} s`;
+  const shown = `[${head}${length}: ${images.length} pictures of it]`;
+  if (!hasSound || !speech) return { images, note: shown };
+  try {
+    const { text } = await speech.transcribe(file, signal, place);
+    return { images, note: text === "" ? shown : `${shown}\n[its sound]\n${wrapped(text, label)}` };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { images, note: `${shown}\n[its sound cannot be read: ${messageOf(error)}]` };
+  }
+}
+
+function placeOf({ sessionKey, channel, job: { chatType } }: AcceptedMessage): MediaPlace {
+  return { sessionKey, channel, chatType };
 }
 
 function wrapped(text: string, label: string): string {

@@ -1,5 +1,5 @@
 /** Chooses the model for pictures and documents. Pure. */
-import { unavailable } from "@svc/sdk";
+import { isGatewayError, unavailable } from "@svc/sdk";
 import type { Models, ResolvedModel } from "@svc/sdk/models";
 
 /** Constraints on the model. */
@@ -8,6 +8,8 @@ export interface ModelWish {
   readonly configured: string | undefined;
   /** Model of the call. */
   readonly asked: string | undefined;
+  /** References of `agents.defaults.imageModel` or `pdfModel`, in order. Default: none. */
+  readonly preferred?: readonly string[];
   /** Whether the call contains pictures. */
   readonly withImages: boolean;
 }
@@ -31,10 +33,36 @@ export function chooseModel(models: Catalogue, wish: ModelWish): ResolvedModel {
   return firstThatSees(models) ?? unavailable(`no configured model accepts images; ${ADD_MODEL}`);
 }
 
+/**
+ * The models to try in order: the one of `chooseModel` if a reference is given, else the preferred ones that exist and are
+ * suitable, else that of `chooseModel`.
+ * @throws as `chooseModel`
+ */
+export function chooseModels(models: Catalogue, wish: ModelWish): readonly ResolvedModel[] {
+  const { preferred = [], withImages } = wish;
+  if ((wish.configured ?? wish.asked) !== undefined) return [chooseModel(models, wish)];
+  const suitable = preferred.flatMap((ref) => resolved(models, ref)).filter((one) => !withImages || takesImages(one));
+  return suitable.length > 0 ? suitable : [chooseModel(models, wish)];
+}
+
+function resolved(models: Catalogue, ref: string): readonly ResolvedModel[] {
+  try {
+    return [models.resolve(ref)];
+  } catch (error) {
+    if (isGatewayError(error) && error.code === "NOT_FOUND") return []; // `svc doctor` names it
+    throw error;
+  }
+}
+
 /** Whether `chooseModel` finds a model for images. */
-export function canSee(models: Catalogue, { configured, asked }: Omit<ModelWish, "withImages">): boolean {
+export function canSee(
+  models: Catalogue,
+  { configured, asked, preferred = [] }: Omit<ModelWish, "withImages">,
+): boolean {
   const ref = configured ?? asked;
-  return takesImages(models.resolve(ref)) || (ref === undefined && firstThatSees(models) !== undefined);
+  if (takesImages(models.resolve(ref))) return true;
+  if (ref !== undefined) return false;
+  return preferred.flatMap((one) => resolved(models, one)).some(takesImages) || firstThatSees(models) !== undefined;
 }
 
 function firstThatSees(models: Catalogue): ResolvedModel | undefined {

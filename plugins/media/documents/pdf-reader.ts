@@ -28,7 +28,7 @@ const MAX_WAITING = 50;
 const MAX_HEAP_MB = 1024;
 
 export function createPdfReader(options: PdfReaderOptions): PdfReader {
-  const slots = createSlots(AT_ONCE, MAX_WAITING);
+  const slots = createSlots(() => AT_ONCE, MAX_WAITING);
   const closing = new AbortController();
   const readings = new Set<Promise<void>>();
 

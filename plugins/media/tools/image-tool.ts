@@ -5,6 +5,7 @@ import { defineTool } from "@svc/sdk/tools";
 import {
   type MediaServices,
   effectsOf,
+  imageModelsOf,
   inquire,
   loadAll,
   ModelRef,
@@ -48,7 +49,11 @@ export function imageTool(mediaServices: MediaServices) {
           content.push(await naming(label, () => mediaServices.documents.image(bytes)));
         }
         content.push({ type: "text", text: prompt });
-        return resultOf(await inquire({ system: SYSTEM, content, model }, sitting), sources, sitting);
+        return resultOf(
+          await inquire({ system: SYSTEM, content, model, preferred: imageModelsOf(mediaServices) }, sitting),
+          sources,
+          sitting,
+        );
       }),
   });
 }

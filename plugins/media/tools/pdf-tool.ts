@@ -12,6 +12,7 @@ import {
   ModelRef,
   modelsOf,
   namesOf,
+  pdfModelsOf,
   Prompt,
   resultOf,
   sit,
@@ -59,11 +60,16 @@ export function pdfTool(mediaServices: MediaServices) {
       sit(mediaServices, call, signal, async (sitting) => {
         const names = namesOf(pdf, pdfs, "pdf");
         const ranges = pages === undefined ? undefined : parsePages(pages);
-        const sources = await loadAll(names, TYPES, sitting);
-        const read = await readAll(sources, ranges, sitting);
+        const { pdfMaxBytesMb, pdfMaxPages } = mediaServices.agents()?.media ?? {};
+        const maxBytes = pdfMaxBytesMb === undefined ? undefined : Math.round(pdfMaxBytesMb * 1_000_000);
+        const sources = await loadAll(names, TYPES, sitting, maxBytes);
+        const read = await readAll(sources, ranges, sitting, pdfMaxPages);
         const shown = showable(read, model, sitting);
         const content = [...shown.flatMap(blocksOf), { type: "text" as const, text: prompt }];
-        const answer = await inquire({ system: SYSTEM, content, model }, sitting);
+        const answer = await inquire(
+          { system: SYSTEM, content, model, preferred: pdfModelsOf(mediaServices) },
+          sitting,
+        );
         return resultOf(answer, sources, sitting, { documents: shown.map(summaryOf) });
       }),
   });
@@ -79,11 +85,12 @@ async function readAll(
   sources: readonly Source[],
   ranges: readonly PageRange[] | undefined,
   { mediaServices, config, signal }: Sitting,
+  mostPages: number = config.pdf.maxPages,
 ): Promise<readonly ReadSource[]> {
   const { maxPixels, minTextChars } = config.pdf;
   const read: ReadSource[] = [];
   let { maxChars } = config;
-  let { maxPages } = config.pdf;
+  let maxPages = mostPages;
   for (const source of sources) {
     if (maxPages < 1 || maxChars < 1) {
       read.push({ source, content: { pageCount: 0, texts: [], pictures: [], isCut: true } });
@@ -119,7 +126,8 @@ function showable(
 ): typeof read {
   const drawn = read.filter(({ content }) => content.pictures.length > 0);
   if (drawn.length === 0 || drawn.some(({ content }) => saysNothing(content))) return read;
-  if (canSee(modelsOf(mediaServices), { configured: config.model, asked })) return read;
+  if (canSee(modelsOf(mediaServices), { configured: config.model, asked, preferred: pdfModelsOf(mediaServices) }))
+    return read;
   return read.map(({ source, content }) => ({ source, content: { ...content, pictures: [] } }));
 }
 

@@ -1,7 +1,17 @@
 /** The part of a call that both tools share, from the sources to the answer. */
 import { placeOf } from "@svc/kit/files";
 import { withDeadline } from "@svc/kit/time";
-import { type Clock, floorOf, invalidRequest, notFound, outsideOrigin, saidAfter, Type, unavailable } from "@svc/sdk";
+import {
+  type Clock,
+  floorOf,
+  invalidRequest,
+  isGatewayError,
+  notFound,
+  outsideOrigin,
+  saidAfter,
+  Type,
+  unavailable,
+} from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { FileOrigins } from "@svc/sdk/files";
 import { wrapExternalContent } from "@svc/sdk/external-content";
@@ -11,7 +21,7 @@ import type { ToolCall, ToolEffect, ToolResult } from "@svc/sdk/tools";
 import type { OutboundFetch } from "@svc/sdk/web";
 import { type Answer, ask } from "../asking/ask.ts";
 import type { MediaConfig } from "../config.ts";
-import { chooseModel } from "../asking/model-choice.ts";
+import { chooseModels } from "../asking/model-choice.ts";
 import type { PdfReader } from "../documents/pdf-reader.ts";
 import { isAddress, loadSources, type Source } from "./sources.ts";
 
@@ -21,7 +31,7 @@ export interface MediaServices {
   readonly models: () => Models | undefined;
   /** State directory of the gateway. Agents cannot read files in it, as with the file tools. */
   readonly stateDir: () => string;
-  readonly agents: () => Pick<AgentDirectory, "list"> | undefined;
+  readonly agents: () => Pick<AgentDirectory, "list" | "media"> | undefined;
   readonly outbound: () => OutboundFetch | undefined;
   readonly origins: () => FileOrigins | undefined;
   readonly documents: Pick<Documents, "image">;
@@ -90,16 +100,20 @@ export function effectsOf(
   return isMadeUp ? ["reads", "spends", "sends-out"] : ["reads", "spends"];
 }
 
-/** @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, `UNAVAILABLE` as `loadSources` */
+/**
+ * @param maxBytes of one source; default `tools.media.maxBytes`
+ * @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, `UNAVAILABLE` as `loadSources`
+ */
 export async function loadAll(
   names: readonly string[],
   allowedMimes: readonly string[],
   { mediaServices, config, call, signal }: Sitting,
+  maxBytes: number = config.maxBytes,
 ): Promise<readonly Source[]> {
   const agents = mediaServices.agents();
   if (!agents?.list().some(({ id }) => id === call.agentId))
     notFound(`agent ${call.agentId} does not exist, so there is no workspace to read from`);
-  const { maxBytes, timeoutSeconds } = config;
+  const { timeoutSeconds } = config;
   const place = await placeOf(call.agentId, { agents, stateDir: mediaServices.stateDir }, false);
   signal.throwIfAborted();
   return loadSources(names, {
@@ -117,17 +131,40 @@ export interface Inquiry {
   readonly system: string;
   readonly content: readonly (TextBlock | ImageBlock)[];
   readonly model: string | undefined;
+  /** References that `agents.defaults` names for this kind of question. */
+  readonly preferred: readonly string[];
 }
 
-/** @throws GatewayError as `chooseModel` and `ask` */
-export function inquire(
-  { system, content, model }: Inquiry,
+/** Asks the first model that answers. @throws GatewayError as `chooseModels` and `ask`, of the last model */
+export async function inquire(
+  { system, content, model: asked, preferred }: Inquiry,
   { mediaServices, config, call, signal }: Sitting,
 ): Promise<Answer> {
   const models = modelsOf(mediaServices);
   const withImages = content.some(({ type }) => type === "image");
-  const chosen = chooseModel(models, { configured: config.model, asked: model, withImages });
-  return ask({ model: chosen, system, content, sessionKey: call.sessionKey }, models, mediaServices.clock, signal);
+  const chosen = chooseModels(models, { configured: config.model, asked, preferred, withImages });
+  let last: unknown;
+  for (const model of chosen) {
+    try {
+      return await ask({ model, system, content, sessionKey: call.sessionKey }, models, mediaServices.clock, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
+      last = error;
+    }
+  }
+  throw last;
+}
+
+/** Models of `agents.defaults` for the tool `image`. */
+export function imageModelsOf({ agents }: Pick<MediaServices, "agents">): readonly string[] {
+  return agents()?.media?.imageModels ?? [];
+}
+
+/** Models of `agents.defaults` for the tool `pdf`. */
+export function pdfModelsOf(services: Pick<MediaServices, "agents">): readonly string[] {
+  const own = services.agents()?.media?.pdfModels ?? [];
+  return own.length > 0 ? own : imageModelsOf(services);
 }
 
 export function modelsOf(mediaServices: MediaServices): Models {

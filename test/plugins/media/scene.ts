@@ -103,7 +103,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   };
 }
 
-function modelsOf(
+export function modelsOf(
   all: readonly ResolvedModel[],
   asked: ModelRequest[],
   answer: NonNullable<SceneOptions["answer"]>,

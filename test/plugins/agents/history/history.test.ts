@@ -4,7 +4,7 @@ import type { AssistantMessage, ImageBlock, Message, ToolResultMessage } from "@
 import { limitsOf, modelHistory, timeStamp } from "../../../../plugins/agents/history/history.ts";
 import { user } from "../script.ts";
 
-const limits = { budgetChars: 10_000, images: true, timeZone: "UTC" };
+const limits = { budgetChars: 10_000, timeZone: "UTC" };
 const author = { api: "a", provider: "p", model: "m", stopReason: "stop" as const, timestamp: 0 };
 
 const assistant = (text: string, ...callIds: string[]): AssistantMessage => ({
@@ -114,21 +114,15 @@ describe("model history", () => {
 
   const image: ImageBlock = { type: "image", data: "AAAA", mimeType: "image/png" };
 
-  it("shows images to a model that takes them, and says so to one that does not", () => {
-    const seen = (images: boolean) => modelHistory([user("", [image])], { ...limits, images })[0]?.content;
-    assert.deepEqual(seen(true), [{ type: "text", text: stamp }, image]);
-    assert.deepEqual(seen(false), [
-      { type: "text", text: `${stamp} [image left out: this model does not accept images]` },
-    ]);
+  it("keeps images", () => {
+    assert.deepEqual(modelHistory([user("", [image])], limits)[0]?.content, [{ type: "text", text: stamp }, image]);
   });
 
   it("takes the limits from the model", () => {
-    assert.deepEqual(limitsOf({ contextWindow: 20_000, maxTokens: 4_000, input: ["text"] }, undefined, "UTC"), {
+    assert.deepEqual(limitsOf({ contextWindow: 20_000, maxTokens: 4_000 }, undefined, "UTC"), {
       budgetChars: 48_000,
-      images: false,
       timeZone: "UTC",
     });
     assert.equal(limitsOf({ contextWindow: 1_000 }, undefined, "UTC").budgetChars, 8_000);
-    assert.equal(limitsOf({ contextWindow: 1_000 }, undefined, "UTC").images, true);
   });
 });

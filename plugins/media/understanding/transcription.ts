@@ -1,0 +1,161 @@
+/** The `Transcription` service: tries the configured engines in order. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AnySignal, withDeadline } from "@svc/kit/time";
+import { type Clock, invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
+import type { Transcription } from "@svc/sdk/media";
+import type { ModelAccounts, ProviderAccount } from "@svc/sdk/models";
+import { isSecretRef, type Secrets } from "@svc/sdk/secrets";
+import type { AudioConfig, MediaConfig } from "../config.ts";
+import { cutText } from "../documents/cut.ts";
+import { type Ffmpeg, MAX_SOUND_SECONDS } from "../programs/ffmpeg.ts";
+import { soundFormat, type SoundFormat } from "../programs/formats.ts";
+import type { Scratch } from "../programs/scratch.ts";
+import type { Slots } from "../slots.ts";
+import { runCommand } from "./command.ts";
+import { type Entry, isCommand, speechEntries } from "./entries.ts";
+import { requireAllowed } from "./scope.ts";
+import { askServer } from "./server.ts";
+
+export interface TranscriptionSources {
+  readonly config: () => MediaConfig;
+  /** The section `audio`. */
+  readonly older: () => AudioConfig;
+  readonly accounts: () => ModelAccounts | undefined;
+  readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
+  readonly ffmpeg: Ffmpeg;
+  readonly scratch: Scratch;
+  readonly slots: Slots;
+  readonly clock: Pick<Clock, "setTimeout">;
+  /** Aborts when the plugin stops. */
+  readonly signal: AbortSignal;
+}
+
+/** A sound file on disk. */
+interface Recording {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  /** `undefined`: servers do not accept it as it is. */
+  readonly format: SoundFormat | undefined;
+  readonly canConvert: boolean;
+}
+
+const ADVICE =
+  "no engine is configured; set tools.media.audio.models, e.g. [{ provider: <name in models.providers>, model: <its name> }], or a local program with type cli";
+
+export function createTranscription(sources: TranscriptionSources): Transcription {
+  return {
+    async transcribe({ bytes, mimeType }, caller, place) {
+      const config = sources.config();
+      requireAllowed("audio", config, place);
+      const { maxBytes } = config.audio;
+      if (bytes.byteLength > maxBytes)
+        invalidRequest(`${bytes.byteLength} bytes are too many: at most ${maxBytes} (tools.media.audio.maxBytes)`);
+      const entries = speechEntries(config, sources.older(), bytes.byteLength);
+      if (entries.length === 0) unavailable(ADVICE);
+      const ending = new AnySignal(caller, sources.signal);
+      try {
+        const release = await sources.slots.take(ending.signal);
+        try {
+          return await sources.scratch.use(async (directory) => {
+            const recording = await recordingOf(bytes, mimeType, directory, sources.ffmpeg, ending.signal);
+            return { text: await firstOf(entries, recording, sources, ending.signal) };
+          });
+        } finally {
+          release();
+        }
+      } finally {
+        ending.release();
+      }
+    },
+  };
+}
+
+/** Writes the file under a name of ours, and checks its length. @throws GatewayError `INVALID_REQUEST` */
+async function recordingOf(
+  bytes: Uint8Array,
+  mimeType: string,
+  directory: string,
+  ffmpeg: Ffmpeg,
+  signal: AbortSignal,
+): Promise<Recording> {
+  const found = soundFormat(bytes);
+  const path = join(directory, `input.${found?.ending ?? "bin"}`);
+  await writeFile(path, bytes, { mode: 0o600 });
+  const canConvert = await ffmpeg.isInstalled();
+  if (canConvert) {
+    const { seconds = 0, hasSound } = await ffmpeg.facts(path, signal);
+    if (!hasSound) invalidRequest("the file has no sound");
+    if (seconds > MAX_SOUND_SECONDS)
+      invalidRequest(`it has ${Math.round(seconds / 60)} minutes; at most ${MAX_SOUND_SECONDS / 60} are transcribed`);
+  }
+  return { path, bytes, format: mimeType.startsWith("video/") ? undefined : found, canConvert };
+}
+
+/** The text of the first engine that succeeds. */
+async function firstOf(
+  entries: readonly Entry[],
+  recording: Recording,
+  sources: TranscriptionSources,
+  signal: AbortSignal,
+): Promise<string> {
+  const failures: string[] = [];
+  for (const entry of entries) {
+    const { name, timeoutMs, maxChars } = entry;
+    const late = () => `it took longer than ${timeoutMs / 1_000} s (timeoutSeconds)`;
+    try {
+      const text = await withDeadline({ ms: timeoutMs, clock: sources.clock, signals: [signal], late }, (inTime) =>
+        hear(entry, recording, sources, inTime),
+      );
+      return cutText(text.trim(), maxChars).text;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isGatewayError(error) || error.code === "INVALID_REQUEST") throw error; // every engine would refuse the file
+      failures.push(`${name}: ${messageOf(error)}`);
+    }
+  }
+  return unavailable(`the speech was not transcribed: ${failures.join("; ")}`);
+}
+
+async function hear(
+  entry: Entry,
+  { path, bytes, format, canConvert }: Recording,
+  sources: TranscriptionSources,
+  signal: AbortSignal,
+): Promise<string> {
+  const { ffmpeg } = sources;
+  if (isCommand(entry.settings)) {
+    // Choice: 16 kHz WAV, which every engine reads.
+    const file = canConvert ? await ffmpeg.sound(path, "wav", signal) : path;
+    return runCommand(entry, file, signal);
+  }
+  const { model, language } = entry.settings;
+  const flac = async () => readFile(await ffmpeg.sound(path, "flac", signal));
+  const sound = format
+    ? { bytes, format }
+    : { bytes: await flac(), format: { ending: "flac", mimeType: "audio/flac" } };
+  const request = { ...sound, model, language, prompt: entry.prompt };
+  return withAccount(entry, sources, signal, (account) => askServer(request, account, signal));
+}
+
+/** Uses the own address and key of the entry where they are set, and the account of its provider for the rest. */
+async function withAccount(
+  { settings }: Entry,
+  { accounts, secrets }: TranscriptionSources,
+  signal: AbortSignal,
+  work: (account: ProviderAccount) => Promise<string>,
+): Promise<string> {
+  const { provider, baseUrl, apiKey, headers } = settings;
+  const key = isSecretRef(apiKey)
+    ? await (secrets() ?? unavailable("its key is a reference, and the plugin secrets does not run")).reveal(apiKey)
+    : apiKey;
+  const own = { ...(baseUrl && { baseUrl }), ...(key && { apiKey: key }) };
+  if (provider === undefined || (baseUrl !== undefined && key !== undefined))
+    return work({ name: provider ?? "server", ...own, ...(headers && { headers }) });
+  const models = accounts() ?? unavailable("the plugin models does not run");
+  return models.use(
+    provider,
+    (account) => work({ ...account, ...own, headers: { ...account.headers, ...headers } }),
+    signal,
+  );
+}
