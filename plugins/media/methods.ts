@@ -23,8 +23,8 @@ const MAX_FRAMES = 8;
 export function createHandlers({ documents, transcription, descriptions, frames }: MediaDesk): Handlers<typeof media> {
   return {
     transcribe: async ({ params, signal }) => {
-      // Every file is converted, so that a video needs no declared type.
-      const { text } = await transcription.transcribe({ bytes: bytesOf(params.data), mimeType: "video/any" }, signal);
+      const file = { bytes: bytesOf(params.data), mimeType: "application/octet-stream" };
+      const { text } = await transcription.transcribe(file, signal);
       return { text };
     },
     async describe({ params, signal }) {

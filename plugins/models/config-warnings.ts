@@ -9,6 +9,8 @@ import { valuesAt } from "./places.ts";
 const PLACES = [
   "models.default",
   "agents.defaults.model",
+  "agents.defaults.imageModel",
+  "agents.defaults.pdfModel",
   "agents.defaults.heartbeat.model",
   "agents.defaults.subagents.model",
   "agents.list[].model",

@@ -18,12 +18,14 @@ export const media = defineContract("media", {
   transcribe: {
     summary: "Transcribe a sound file or the sound of a video, as voice messages are",
     scope: "operator.write",
+    advertised: false,
     params: Params,
     result: Type.Object({ text: Type.String() }),
   },
   describe: {
     summary: "Describe a picture, or the pictures of a video, as for a model that accepts none",
     scope: "operator.write",
+    advertised: false,
     params: Params,
     result: Type.Object({
       descriptions: Type.Array(Type.Object({ text: Type.String(), by: NonEmpty }), {

@@ -1,4 +1,4 @@
-/** The `Documents` service: converts files and pictures to a form that models accept. */
+/** Services that convert files to a form that models accept. */
 import { defineService } from "../service.ts";
 import type { ImageBlock } from "../models/messages.ts";
 
@@ -64,7 +64,8 @@ export interface MediaPlace {
 /** Converts speech to text. */
 export interface Transcription {
   /**
-   * The words of a sound file, or of the sound of a video; the format is detected from the bytes. Empty if nobody speaks.
+   * The words of a sound file, or of the sound of a video. Empty if nobody speaks. The format is detected from the bytes,
+   * not from the declared type.
    * @throws GatewayError `INVALID_REQUEST` for an unreadable or too large file; `UNAVAILABLE` if `tools.media.audio.scope` denies
    * it, no engine is configured or none succeeds; the reason of the signal
    */

@@ -26,7 +26,7 @@ const OURS: Readonly<Record<Scope, string>> = {
   "operator.read":
     "agents.files.log agents.files.diff memory.status memory.search models.status plugins.inspect " +
     "plugins.list storage.usage update.check webhooks.list webhooks.check webhooks.runs webhooks.run",
-  "operator.write": "models.test webhooks.try",
+  "operator.write": "media.describe media.transcribe models.test webhooks.try",
   "operator.approvals": "exec.approval.list",
   "operator.pairing": "channels.pairing.list channels.pairing.approve channels.pairing.remove",
   "operator.admin":

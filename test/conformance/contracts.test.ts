@@ -65,6 +65,7 @@ const NAMESPACES: readonly {
   { id: "health", contract: contracts.health, open: ["check", "status", "presence", "event"] },
   { id: "heartbeat", contract: contracts.heartbeat, open: ["last", "set"] },
   { id: "logs", contract: contracts.logs },
+  { id: "media", contract: contracts.media, needs: ["transcribe", "describe"] },
   { id: "memory", contract: contracts.memory, open: ["doctor"] },
   { id: "models", contract: contracts.models },
   { id: "nodes", contract: contracts.nodes },

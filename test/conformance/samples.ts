@@ -11,6 +11,7 @@ import { devices } from "@svc/sdk/devices";
 import { health } from "@svc/sdk/health";
 import { heartbeat } from "@svc/sdk/heartbeat";
 import { logs } from "@svc/sdk/logs";
+import { media } from "@svc/sdk/media";
 import { memory } from "@svc/sdk/memory";
 import { models } from "@svc/sdk/models";
 import { nodes } from "@svc/sdk/nodes";
@@ -34,6 +35,7 @@ const ofAgents = {
   chat,
   cron,
   heartbeat,
+  media,
   memory,
   models,
   outbound,
@@ -174,6 +176,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "exec.approvals.forget": [({ digest }) => ({ digest })],
   health: [() => undefined, () => ({ probe: true })],
   "doctor.memory.status": [() => ({}), () => undefined],
+  "media.transcribe": [() => ({ data: "UklGRgAAAABXQVZF" })],
+  "media.describe": [() => ({ data: "iVBORw0KGgo=" })],
   "memory.status": [() => ({}), () => ({ agentId: "main" })],
   "memory.search": [() => ({ query: "tea" }), () => ({ query: "tea", agentId: "main", maxResults: 3, minScore: 0.5 })],
   "memory.index": [() => ({}), () => ({ agentId: "main", force: true })],

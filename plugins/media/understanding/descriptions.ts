@@ -89,7 +89,7 @@ async function firstOf(
     } catch (error) {
       signal.throwIfAborted();
       if (!isGatewayError(error)) throw error;
-      failures.push(`${name}: ${messageOf(error)}`);
+      failures.push(`${name}: ${messageOf(error).replace("\nNext: ", "; next: ")}`);
     }
   }
   return unavailable(`the picture was not described: ${failures.join("; ")}`);

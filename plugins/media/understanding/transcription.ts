@@ -45,7 +45,7 @@ const ADVICE =
 
 export function createTranscription(sources: TranscriptionSources): Transcription {
   return {
-    async transcribe({ bytes, mimeType }, caller, place) {
+    async transcribe({ bytes }, caller, place) {
       const config = sources.config();
       requireAllowed("audio", config, place);
       const { maxBytes } = config.audio;
@@ -58,7 +58,7 @@ export function createTranscription(sources: TranscriptionSources): Transcriptio
         const release = await sources.slots.take(ending.signal);
         try {
           return await sources.scratch.use(async (directory) => {
-            const recording = await recordingOf(bytes, mimeType, directory, sources.ffmpeg, ending.signal);
+            const recording = await recordingOf(bytes, directory, sources.ffmpeg, ending.signal);
             return { text: await firstOf(entries, recording, sources, ending.signal) };
           });
         } finally {
@@ -74,7 +74,6 @@ export function createTranscription(sources: TranscriptionSources): Transcriptio
 /** Writes the file under a name of ours, and checks its length. @throws GatewayError `INVALID_REQUEST` */
 async function recordingOf(
   bytes: Uint8Array,
-  mimeType: string,
   directory: string,
   ffmpeg: Ffmpeg,
   signal: AbortSignal,
@@ -83,13 +82,15 @@ async function recordingOf(
   const path = join(directory, `input.${found?.ending ?? "bin"}`);
   await writeFile(path, bytes, { mode: 0o600 });
   const canConvert = await ffmpeg.isInstalled();
+  let isVideo = false;
   if (canConvert) {
-    const { seconds = 0, hasSound } = await ffmpeg.facts(path, signal);
+    const { seconds = 0, hasSound, hasPictures } = await ffmpeg.facts(path, signal);
+    isVideo = hasPictures;
     if (!hasSound) invalidRequest("the file has no sound");
     if (seconds > MAX_SOUND_SECONDS)
       invalidRequest(`it has ${Math.round(seconds / 60)} minutes; at most ${MAX_SOUND_SECONDS / 60} are transcribed`);
   }
-  return { path, bytes, format: mimeType.startsWith("video/") ? undefined : found, canConvert };
+  return { path, bytes, format: isVideo ? undefined : found, canConvert };
 }
 
 /** The text of the first engine that succeeds. */
@@ -111,7 +112,7 @@ async function firstOf(
     } catch (error) {
       signal.throwIfAborted();
       if (!isGatewayError(error) || error.code === "INVALID_REQUEST") throw error; // every engine would refuse the file
-      failures.push(`${name}: ${messageOf(error)}`);
+      failures.push(`${name}: ${messageOf(error).replace("\nNext: ", "; next: ")}`);
     }
   }
   return unavailable(`the speech was not transcribed: ${failures.join("; ")}`);

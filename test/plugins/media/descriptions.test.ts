@@ -115,7 +115,7 @@ describe("a picture in words", () => {
     const late = descriptions.describe(picture());
     late.catch(() => undefined);
     await until(() => asked.length === 1);
-    clock.advance(60_000);
+    await clock.advance(60_000);
     await assert.rejects(late, /longer than 60 s/);
     const caller = new AbortController();
     const gone = descriptions.describe(picture(), caller.signal);

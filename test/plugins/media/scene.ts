@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { GatewayError, notFound, type Principal, withDefaults } from "@svc/sdk";
+import type { MediaDefaults } from "@svc/sdk/agents";
 import type { FileOrigins } from "@svc/sdk/files";
 import type { ModelEvent, ModelRequest, Models, ResolvedModel } from "@svc/sdk/models";
 import { createFakeClock } from "@svc/sdk/testing";
@@ -36,6 +37,8 @@ export interface SceneOptions {
   /** Models; the first is the default. */
   readonly models?: readonly ResolvedModel[];
   readonly config?: object;
+  /** `agents.defaults` for files. Default: none is set. */
+  readonly defaults?: Partial<MediaDefaults>;
   /** Response of a fetch. Default: nothing is fetched. */
   readonly fetched?: { readonly contentType: string; readonly body: Uint8Array };
   readonly pdf?: (job: PdfJob) => Partial<PdfContent>;
@@ -81,6 +84,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
         { id: "main", isDefault: true, workspace },
         { id: "other", isDefault: false, workspace: join(workspace, "other") },
       ],
+      media: { imageModels: [], pdfModels: [], ...options.defaults },
     }),
     outbound: () => outbound,
     origins: () => options.origins,

@@ -1,4 +1,5 @@
 /** Speech: servers and commands, with files of real programs. */
+// own process: it sets a variable of the environment
 import assert from "node:assert/strict";
 import { chmodSync, utimesSync, writeFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -104,7 +105,7 @@ describe("a transcription server", { timeout: 120_000 }, () => {
     const late = transcription.transcribe(wav);
     late.catch(() => undefined);
     await until(() => uploads.length === 1);
-    clock.advance(5_000);
+    await clock.advance(5_000);
     await assert.rejects(late, { code: "UNAVAILABLE", message: /longer than 5 s \(timeoutSeconds\)/ });
     const stopped = transcription.transcribe(wav);
     stopped.catch(() => undefined);

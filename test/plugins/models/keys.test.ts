@@ -163,3 +163,57 @@ describe("a key that is a reference", { timeout: 120_000 }, () => {
     });
   }
 });
+
+describe("an account that is lent", { timeout: 120_000 }, () => {
+  const none = new AbortController().signal;
+
+  it("has its key, its address and its headers", async () => {
+    const section = { baseUrl: "http://a/v1", apiKey: ref("key"), headers: { "x-team": "a" }, models: [] };
+    const { desk } = setup(section, { key: "first" });
+    const lent = await desk.use("acme", async (account) => account, none);
+    assert.deepEqual(lent, { name: "acme", baseUrl: "http://a/v1", apiKey: "first", headers: { "x-team": "a" } });
+  });
+
+  it("is the next one after a failure, and the failed one cools down for models, too", async () => {
+    const accounts = [{ name: "one" }, { name: "two" }].map((one) => ({ ...one, apiKey: one.name }));
+    const { desk } = setup({ baseUrl: "http://a/v1", accounts, models: [{ id: "m" }] }, undefined);
+    const used: string[] = [];
+    const work = async ({ name }: ProviderAccount) => {
+      used.push(name);
+      if (name === "acme:one") unavailable("no", { details: { kind: "auth" } });
+      return name;
+    };
+    assert.equal(await desk.use("acme", work, none), "acme:two");
+    assert.equal(await desk.use("acme", work, none), "acme:two");
+    assert.deepEqual(used, ["acme:one", "acme:two", "acme:two"]);
+    assert.ok(desk.cooldowns.until("acme:one"));
+  });
+
+  it("is not tried again after a rejected request", async () => {
+    const { desk } = setup(
+      {
+        baseUrl: "http://a/v1",
+        accounts: [
+          { name: "one", apiKey: "k" },
+          { name: "two", apiKey: "k" },
+        ],
+        models: [],
+      },
+      undefined,
+    );
+    const used: string[] = [];
+    const work = async ({ name }: ProviderAccount) => {
+      used.push(name);
+      return unavailable("no", { details: { kind: "request" } });
+    };
+    await assert.rejects(desk.use("acme", work, none), /no/);
+    assert.deepEqual(used, ["acme:one"]);
+  });
+
+  it("must be configured, and a signal ends the request", async () => {
+    const { desk } = setup({ baseUrl: "http://a/v1", apiKey: "k", models: [] }, undefined);
+    const work = async () => "done";
+    await assert.rejects(desk.use("nobody", work, none), { code: "NOT_FOUND", message: /add it to models\.providers/ });
+    await assert.rejects(desk.use("acme", work, AbortSignal.abort(new Error("gone"))), /gone/);
+  });
+});
