@@ -212,7 +212,6 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "tools.media.image.": "plugins/media/descriptions.test.ts",
   "tools.media.audio.": "plugins/media/transcription.test.ts",
   "tools.media.video.": "plugins/media/frames.test.ts",
-  "tools.media.models[].": "plugins/media/transcription.test.ts",
   "tools.media.concurrency": "plugins/media/transcription.test.ts",
   "tools.media.": "plugins/media/gateway.test.ts",
   "audio.transcription.": "plugins/media/transcription.test.ts",

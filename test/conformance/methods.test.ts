@@ -15,7 +15,7 @@ import { BUNDLE } from "./config-bundle.ts";
 import { fileGateway } from "./file-gateway.ts";
 import { HOOKS_SECTION, hookRuns } from "./hook-runs.ts";
 import { pigeon } from "../plugins/channels/pigeon.ts";
-import { good, key, methods, unserved } from "./samples.ts";
+import { good, MEDIA_SECTION, key, methods, unserved } from "./samples.ts";
 
 /** Serves methods that no plugin of the bundle serves yet, so that calls get a response. */
 const canvas = definePlugin({
@@ -62,7 +62,7 @@ describe("every method of the bundle", () => {
   });
 
   it("returns its documented result for its documented params", async (t) => {
-    const text = JSON.stringify({ hooks: HOOKS_SECTION });
+    const text = JSON.stringify({ hooks: HOOKS_SECTION, tools: { media: MEDIA_SECTION } });
     const login: ChannelLoginSteps = {
       start: () => ({ kind: "show", message: "scan this", qr: "code" }),
       next: async () => ({ kind: "done", message: "linked" }),

@@ -84,8 +84,25 @@ const QUIETLY = { deleteTranscript: false, emitLifecycleHooks: false };
 const JANUARY = { startDate: "2026-01-01", endDate: "2026-01-31" };
 const LOG_PART = { subsystem: "host", part: "svc-2026-01-31.1.log" };
 
+/** A tenth of a second of silence: 8 kHz, mono, 8 bits. */
+const WAV = Buffer.concat([
+  Buffer.from(
+    "RIFF\x44\x03\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x20\x03\0\0",
+    "latin1",
+  ),
+  Buffer.alloc(800, 0x80),
+]).toString("base64");
+/** One pixel. */
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+/** `tools.media` for these samples: a program that says the same about every file. */
+const SAYS = { command: process.execPath, args: ["-e", "console.log('hello')"] };
+export const MEDIA_SECTION = { audio: { models: [SAYS] }, image: { models: [SAYS] } };
+
 /** Accepted params, by method, in an order in which they work; several if the documentation shows several. */
 export const good: Readonly<Record<string, readonly Sample[]>> = {
+  // Before those that change the configuration, which names what reads files.
+  "media.transcribe": [() => ({ data: WAV })],
+  "media.describe": [() => ({ data: PNG })],
   agent: [
     () => ({ message: "echo hi", idempotencyKey: key() }),
     () => ({ ...SAY, sessionKey: "agent:main:side", timeout: 5, label: key(), idempotencyKey: key() }),
@@ -176,8 +193,6 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "exec.approvals.forget": [({ digest }) => ({ digest })],
   health: [() => undefined, () => ({ probe: true })],
   "doctor.memory.status": [() => ({}), () => undefined],
-  "media.transcribe": [() => ({ data: "UklGRgAAAABXQVZF" })],
-  "media.describe": [() => ({ data: "iVBORw0KGgo=" })],
   "memory.status": [() => ({}), () => ({ agentId: "main" })],
   "memory.search": [() => ({ query: "tea" }), () => ({ query: "tea", agentId: "main", maxResults: 3, minScore: 0.5 })],
   "memory.index": [() => ({}), () => ({ agentId: "main", force: true })],
