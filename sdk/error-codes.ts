@@ -273,6 +273,11 @@ export const DETAIL_CODES = {
     "The response to continue from is no longer stored.",
     "send the whole conversation",
   ),
+
+  WIZARD_RUNNING: from("UNAVAILABLE", "wizard")(
+    "Another guided setup runs. `details.sessionId` names it, `details.startedAt` is its start in epoch ms.",
+    "finish that setup, or end it with wizard.cancel and its session id",
+  ),
 } as const satisfies Readonly<Record<string, DetailEntry>>;
 
 /** A code of the catalogue. */

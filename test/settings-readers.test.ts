@@ -104,6 +104,7 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
     "secrets.defaults.": ["plugins/secrets/config.ts", "Record<string, string>> = defaults"],
     "models.providers.*.auth": ["plugins/models/config.ts", '(auth) => auth === "api-key"'],
     "models.providers.*.injectNumCtxForOpenAICompat": ["plugins/models/config.ts", "() => NO_NUM_CTX"],
+    "wizard.": ["plugins/wizard/wizard.ts", 'lastRunMode: "local"'], // written for people
     "models.bedrockDiscovery.enabled": ["plugins/models/config.ts", "() => NO_DISCOVERY"],
   };
   /** Keys that are read outside of their owner, and the path prefix of the readers. The first match counts. */

@@ -5,7 +5,6 @@
 
 /** Keys accepted without effect, each group with the reason. */
 export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly string[]])[] = [
-  ["notes of a setup assistant about itself", "wizard"],
   ["the gateway always runs on the machine where it is started", "gateway.mode", "gateway.remote"],
   [
     "overlay networks are set up outside the gateway; gateway.bind tailnet listens on one",

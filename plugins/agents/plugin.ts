@@ -1,7 +1,7 @@
 /** Agents: their settings and files, their runs from acceptance to outcome, and the tools they may use. */
 import { homedir } from "node:os";
 import { newOwner } from "@svc/kit/lease";
-import { definePlugin, type Denial, HOOKS, live } from "@svc/sdk";
+import { definePlugin, type Denial, HOOKS, lazy, live } from "@svc/sdk";
 import { AgentDirectory, agentEvent, AgentRuns, agents, IdentityFiles } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
@@ -11,6 +11,7 @@ import { ModelPolicy, Models } from "@svc/sdk/models";
 import { sessions, Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool, Tools } from "@svc/sdk/tools";
+import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { AgentAdmin } from "./directory/admin.ts";
 import { createSessionArchive } from "./directory/session-archive.ts";
 import { AgentsConfig, MessagesConfig } from "./config.ts";
@@ -35,6 +36,8 @@ const OPEN_AFTER_MS = 1_000;
 const LABELLED = 50;
 /** Choice: milliseconds between sweeps, which announce results and archive sessions of sub-runs. */
 const SWEEP_EVERY_MS = 60_000;
+
+const setupCode = lazy(() => import("./directory/setup-part.ts"));
 
 export default definePlugin({
   id: "agents",
@@ -106,6 +109,10 @@ export default definePlugin({
       ),
       versions,
     });
+    const workspace = lazySetupPart({ title: "Workspace", order: 150 }, async () =>
+      (await setupCode()).createWorkspacePart({ agents: directory, places }),
+    );
+    gateway.extend(SetupPart, "workspace", workspace);
     gateway.provide(AgentRuns, runs);
     gateway.provide(AgentDirectory, directory);
     gateway.provide(ModelPolicy, createModelPolicy(directory));

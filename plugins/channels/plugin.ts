@@ -1,5 +1,5 @@
 /** Channels: connects agents to chat networks. Owns the extension point, runs the accounts, receives messages and sends texts. */
-import { definePlugin, isGatewayError, live, Strict, Type } from "@svc/sdk";
+import { definePlugin, isGatewayError, lazy, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { ApprovalDecisions, ApprovalForwarder } from "@svc/sdk/approvals";
 import { Channel, channelLogin, channelPairing, channels, Delivery, outbound, webLogin } from "@svc/sdk/channels";
@@ -12,6 +12,7 @@ import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { GroupToolPolicy, Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
+import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { createGroupTools } from "./accounts/group-tools.ts";
 import { Pairing } from "./access/pairing.ts";
 import { pairingMethods } from "./pairing-methods.ts";
@@ -40,6 +41,8 @@ import { CHANNEL_RETENTION } from "./schema.ts";
 import { Refusals } from "./access/refusals.ts";
 import { createSending } from "./outbox/sending.ts";
 import { statusOf } from "./accounts/status.ts";
+
+const setupCode = lazy(() => import("./accounts/setup-part.ts"));
 
 /** Choice: interval of the sweep that resumes unfinished work. */
 const SWEEP_EVERY_MS = 60_000;
@@ -214,6 +217,10 @@ export default definePlugin({
       logout: createLogout(accounts, signal),
     });
     const logins = createLogins({ accounts, config, clock, signal });
+    const setup = lazySetupPart({ title: "Chat networks", order: 400 }, async () =>
+      (await setupCode()).createChannelPart({ accounts, logins: logins.steps }),
+    );
+    gateway.extend(SetupPart, "channels", setup);
     gateway.serve(channelLogin, logins.byMethods);
     gateway.serve(webLogin, logins.byWeb);
     gateway.serve(

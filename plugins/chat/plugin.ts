@@ -1,10 +1,11 @@
 /** Chat: sends messages to an agent, streams and stops its replies, returns the history. */
-import { definePlugin, live } from "@svc/sdk";
+import { definePlugin, lazy, live } from "@svc/sdk";
 import { AgentRuns } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import { ChatCommands } from "@svc/sdk/commands";
 import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
+import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { createAborts } from "./abort.ts";
 import { COMMAND_RETENTION, createCommandLog, MIGRATIONS } from "./command-log.ts";
 import { compactionIn, shownHistory } from "./history.ts";
@@ -15,6 +16,8 @@ import { createChatStream } from "./stream.ts";
 
 /** Messages `chat.history` returns when the caller names no limit. Spec: protocol/methods-chat.md §1. */
 const DEFAULT_HISTORY = 200;
+
+const setupCode = lazy(() => import("./setup-part.ts"));
 
 export default definePlugin({
   id: "chat",
@@ -52,6 +55,10 @@ export default definePlugin({
     });
 
     gateway.hooks.runEvent.tap(createChatStream({ clock, sent, emit }));
+    const first = lazySetupPart({ title: "First message", order: 900 }, async () =>
+      (await setupCode()).createFirstMessagePart(services),
+    );
+    gateway.extend(SetupPart, "first-message", first);
     gateway.extend(Retention, "chat-commands", COMMAND_RETENTION);
     gateway.start(() => storage.migrate("chat", MIGRATIONS));
   },

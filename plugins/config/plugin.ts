@@ -1,12 +1,13 @@
 /** Config: reads and changes the configuration file and serves its schema, by methods and by a tool. */
 import { join } from "node:path";
-import { definePlugin, live } from "@svc/sdk";
+import { definePlugin, lazy, live } from "@svc/sdk";
 import { chat } from "@svc/sdk/chat";
 import { config, ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/gateway";
 import { Sessions } from "@svc/sdk/sessions";
 import { Retention } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
+import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { gatewayTool } from "./gateway-tool.ts";
 import { type Note, postNote } from "./note.ts";
 import { createSentinel } from "./sentinel.ts";
@@ -14,6 +15,8 @@ import { createWrites } from "./writes.ts";
 
 /** A file in the state directory. Spec: protocol/stores.md §8. */
 const SENTINEL_FILE = "restart-sentinel.json";
+
+const setupCode = lazy(() => import("./setup-part.ts"));
 
 export default definePlugin({
   id: "config",
@@ -60,6 +63,11 @@ export default definePlugin({
       "gateway",
       gatewayTool({ info, restarts, sentinel, clock, call: (...asked) => gateway.call(...asked) }),
     );
+
+    const access = lazySetupPart({ title: "Access to the gateway", order: 100 }, async () =>
+      (await setupCode()).createAccessPart(info),
+    );
+    gateway.extend(SetupPart, "access", access);
 
     // Not in `start`: a reload of this plugin must not post the note of a restart that has yet to happen.
     gateway.hooks.hostReady.tap(() => sentinel.consume(post));

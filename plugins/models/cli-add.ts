@@ -10,7 +10,7 @@ import { askForModels } from "./server-models.ts";
  * Choice: maximum number of models that the command adds without `--model`; in a longer list, nobody finds the used
  * models.
  */
-const MOST_MODELS = 50;
+export const MOST_MODELS = 50;
 
 interface AddFlags {
   readonly name?: string;
@@ -75,7 +75,7 @@ function keyOf(name: string, env: NodeJS.ProcessEnv): string {
 }
 
 /** Default name: `acme` for `https://api.acme.example/v1`, `local` for an address of this machine. */
-function nameOf(baseUrl: string): string {
+export function nameOf(baseUrl: string): string {
   const { hostname } = new URL(baseUrl);
   if (hostname === "localhost" || hostname.startsWith("127.") || hostname === "[::1]") return "local";
   if (/^[\d.]+$|^\[/.test(hostname)) return hostname.replace(/[^\w]+/g, "-").replace(/^-|-$/g, "");

@@ -1,12 +1,18 @@
 /** Models: the catalogue of language models, resolution of references, and requests to providers. */
-import { definePlugin, HOOKS, live } from "@svc/sdk";
+import { definePlugin, HOOKS, lazy, live } from "@svc/sdk";
 import { ModelAccounts, ModelPolicy, ModelProvider, models, Models } from "@svc/sdk/models";
 import { Secrets } from "@svc/sdk/secrets";
 import { ModelQuotas } from "@svc/sdk/usage";
+import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { unusableModels } from "./config-warnings.ts";
 import { ModelsConfig } from "./config.ts";
 import { createHandlers } from "./methods.ts";
 import { createModels } from "./models.ts";
+
+/** Parts of the guided setup; their code is imported when they run. */
+const setupCode = lazy(() => import("./setup-part.ts"));
+const PROVIDER = { title: "Language model", order: 200 };
+const MODEL = { title: "Default model", order: 300 };
 
 export default definePlugin({
   id: "models",
@@ -17,9 +23,10 @@ export default definePlugin({
   configWarnings: unusableModels,
   setup(gateway) {
     const { clock, log, services } = gateway;
+    const providers = gateway.own(ModelProvider);
     const desk = createModels({
       config: gateway.config,
-      providers: gateway.own(ModelProvider),
+      providers,
       requestHook: gateway.emits(HOOKS.modelRequest),
       policy: () => services.policy.get(),
       secrets: () => services.secrets.get(),
@@ -29,6 +36,11 @@ export default definePlugin({
     gateway.provide(ModelAccounts, desk);
     gateway.provide(ModelQuotas, desk.quotas);
     gateway.serve(models, createHandlers({ desk, clock, log }));
+    const parts = { providers, desk };
+    const provider = lazySetupPart(PROVIDER, async () => (await setupCode()).createProviderPart(parts));
+    const model = lazySetupPart(MODEL, async () => (await setupCode()).createModelPart(parts));
+    gateway.extend(SetupPart, "model-provider", provider);
+    gateway.extend(SetupPart, "model", model);
     gateway.configChanged((config) => desk.reconfigure(config));
   },
 });

@@ -16,9 +16,14 @@ export interface ServerModels {
 
 /**
  * Choice: the address is also tried with `/v1`, which people often leave out.
+ * @param timeoutMs of each of the two requests; default 15,000
  * @throws GatewayError `UNAVAILABLE` no response; `INVALID_REQUEST` invalid address or key; `NOT_FOUND` no list of models
  */
-export async function askForModels(address: string, key: string | undefined): Promise<ServerModels> {
+export async function askForModels(
+  address: string,
+  key: string | undefined,
+  timeoutMs: number = LIST_TIMEOUT_MS,
+): Promise<ServerModels> {
   if (!URL.canParse(address) || !/^https?:\/\//i.test(address))
     invalidRequest(`"${visible(address)}" is not a server address\nNext: svc models add http://127.0.0.1:8080/v1`);
   const { username, password, search, hash } = new URL(address);
@@ -30,7 +35,7 @@ export async function askForModels(address: string, key: string | undefined): Pr
   const bases = new URL(address).pathname === "/" ? [`${plain}/v1`, plain] : [plain, `${plain}/v1`];
   let refusal: GatewayError | undefined;
   for (const baseUrl of bases) {
-    const found = await listAt(baseUrl, key);
+    const found = await listAt(baseUrl, key, timeoutMs);
     if (!(found instanceof GatewayError)) return { baseUrl, ids: found };
     refusal ??= found;
   }
@@ -38,13 +43,17 @@ export async function askForModels(address: string, key: string | undefined): Pr
 }
 
 /** @returns the ids of the models; an error `NOT_FOUND` if another address may work */
-async function listAt(baseUrl: string, key: string | undefined): Promise<readonly string[] | GatewayError> {
+async function listAt(
+  baseUrl: string,
+  key: string | undefined,
+  timeoutMs: number,
+): Promise<readonly string[] | GatewayError> {
   const url = `${baseUrl}/models`;
   const headers = { accept: "application/json", ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };
   let status: number;
   let text: string;
   try {
-    const response = await sameOriginFetch()(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) });
+    const response = await sameOriginFetch()(url, { headers, signal: AbortSignal.timeout(timeoutMs) });
     [status, text] = [response.status, await response.text()];
   } catch (error) {
     if (isGatewayError(error)) throw error;

@@ -1,9 +1,10 @@
 /** Webhooks: runs transforms; records and runs what the host accepts; shows, tries, switches and replays webhooks. */
-import { type Clock, definePlugin, HOOKS, live, notFound, pause, unavailable } from "@svc/sdk";
+import { type Clock, definePlugin, HOOKS, lazy, live, notFound, pause, unavailable } from "@svc/sdk";
 import { type ConfigEdit, ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { webhooks, Webhooks, type WebhookRun } from "@svc/sdk/webhooks";
+import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { prepareDirectory } from "./directory.ts";
 import { Acceptance } from "./queue/acceptance.ts";
 import { WebhookQueue } from "./queue/queue.ts";
@@ -16,6 +17,8 @@ import { createTransforms } from "./transforms/transforms.ts";
 
 /** Milliseconds that a stop waits for webhooks in flight, and then again for the transforms to end. */
 const STOP_MS = 2_000;
+
+const setupCode = lazy(() => import("./setup-part.ts"));
 
 export default definePlugin({
   id: "webhooks",
@@ -59,6 +62,10 @@ export default definePlugin({
       };
     });
     gateway.extend(Retention, "webhooks", WEBHOOK_RETENTION);
+    const setup = lazySetupPart({ title: "Webhooks", order: 500 }, async () =>
+      (await setupCode()).createWebhookPart(services),
+    );
+    gateway.extend(SetupPart, "webhooks", setup);
 
     /** Only the file decides whether a write is needed: another writer may have been first. */
     async function turn(id: string, enabled: boolean, actor: string) {

@@ -51,6 +51,8 @@ export interface SetupCall {
   readonly principal: Principal;
   /** The configuration as written, with secrets redacted. */
   readonly config: Readonly<Record<string, unknown>>;
+  /** Workspace directory of the default agent that the caller of the setup asked for, as given. */
+  readonly workspace?: string;
   readonly signal: AbortSignal;
 }
 
@@ -62,13 +64,34 @@ export interface SetupPart {
   /** Title of the part. */
   readonly title: string;
   /**
-   * Position: 100 access to the gateway, 200 model provider, 300 model, 400 channels, 500 webhooks, 600 skills, 700
+   * Position: 100 access to the gateway, 150 workspace, 200 model provider, 300 model, 400 channels, 500 webhooks, 600 skills, 700
    * service of the operating system, 900 the first message.
    */
   readonly order: number;
-  /** @throws GatewayError ends the part with its message; the person may repeat or skip the part */
+  /**
+   * Each call of a part has 5 minutes. A person may repeat or skip a part that fails.
+   *
+   * @throws GatewayError its message is shown to the person
+   */
   start(call: SetupCall): Promise<SetupStep>;
+  /**
+   * To repeat a question, return it again with the reason in `message`.
+   *
+   * @throws GatewayError `INVALID_REQUEST` ends the whole setup with its message; every other error ends only the part
+   */
   next(call: SetupCall & { readonly state: unknown; readonly answer: SetupAnswer }): Promise<SetupStep>;
+}
+
+/** Data of a part, and its code as `load` imports it on first use. */
+export function lazySetupPart(
+  facts: Pick<SetupPart, "title" | "order">,
+  load: () => Promise<Pick<SetupPart, "start" | "next">>,
+): SetupPart {
+  return {
+    ...facts,
+    start: async (call) => (await load()).start(call),
+    next: async (call) => (await load()).next(call),
+  };
 }
 
 /** Token of the extension point. */

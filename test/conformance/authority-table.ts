@@ -17,7 +17,8 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
     "agents.create agents.update agents.delete agents.files.set secrets.reload secrets.resolve sessions.patch " +
     "sessions.reset sessions.delete sessions.compact chat.inject exec.approvals.get exec.approvals.set " +
     "exec.approvals.node.get exec.approvals.node.set channels.logout web.login.start web.login.wait config.set config.patch config.apply config.schema " +
-    "system-event set-heartbeats update.run cron.add cron.update cron.remove cron.run",
+    "system-event set-heartbeats update.run cron.add cron.update cron.remove cron.run " +
+    "wizard.start wizard.next wizard.cancel wizard.status",
 };
 /** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
 export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];

@@ -150,4 +150,5 @@ export const SECTIONS_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "update.channel": "plugins/update/npm-update.test.ts",
   "update.checkOnStart": "plugins/update/decisions.test.ts",
   "update.auto.": "plugins/update/decisions.test.ts",
+  "wizard.": "plugins/wizard/wizard.test.ts",
 };

@@ -82,6 +82,7 @@ const NAMESPACES: readonly {
     needs: ["timeseries"],
   },
   { id: "webhooks", contract: contracts.webhooks, needs: ["disable", "enable"] },
+  { id: "wizard", contract: contracts.wizard },
 ];
 
 /** Merges the samples: two contracts of one plugin may have the same keys. */

@@ -23,6 +23,7 @@ import { tools } from "@svc/sdk/tools";
 import { update } from "@svc/sdk/update";
 import { sessionsUsage, usage } from "@svc/sdk/usage";
 import { webhooks } from "@svc/sdk/webhooks";
+import { wizard } from "@svc/sdk/wizard";
 import type { Attendance } from "./attendance.ts";
 import { makeInstallable } from "./installable.ts";
 import type { HookRuns } from "./hook-runs.ts";
@@ -46,7 +47,7 @@ const ofAgents = {
   webLogin,
 };
 const ofPeople = { devices, execApproval, execApprovals, nodes };
-const ofTheHost = { config, health, logs, plugins, secrets, storage, update, webhooks };
+const ofTheHost = { config, health, logs, plugins, secrets, storage, update, webhooks, wizard };
 /** Every contract of the full bundle. */
 export const contracts = { ...ofAgents, ...ofPeople, ...ofTheHost };
 
@@ -361,10 +362,17 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "webhooks.runs": [() => ({}), () => ({ status: "failed", mapping: "wake", limit: 5 })],
   "webhooks.run": [({ runId }) => ({ runId })],
   "webhooks.replay": [({ failedRunId }) => ({ runId: failedRunId })],
+  "wizard.start": [() => ({ mode: "local" })],
+  "wizard.next": [], // see `unserved`
+  "wizard.status": [],
+  "wizard.cancel": [],
 };
 
 /** Documented params of methods that no plugin of the bundle can execute. */
 export const unserved: Readonly<Record<string, Sample>> = {
+  "wizard.next": () => ({ sessionId: "none", answer: { stepId: "none", value: true } }),
+  "wizard.status": () => ({ sessionId: "none" }),
+  "wizard.cancel": () => ({ sessionId: "none" }),
   "channels.login.next": () => ({ loginId: "none", answers: {} }),
   "channels.pairing.approve": () => ({ channel: "pigeon", code: "AAAAAAAA", notify: false }),
   poll: () => ({ to: "ann", question: "When?", options: ["now", "later"], channel: "pigeon", idempotencyKey: key() }),

@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import { createWithin, syncDirectory } from "@svc/kit/files";
 
 /**
- * Files of a new workspace. They are short, since every line becomes part of the prompt.
- * Choice: no `BOOTSTRAP.md`; an operator who wants the agent to introduce itself adds one.
+ * Files of a new workspace. They are short, since every line becomes part of the prompt. `BOOTSTRAP.md` is the first
+ * conversation; the agent deletes it afterwards, and a workspace that has other files never gets it again.
  */
 const SEEDS: Readonly<Record<string, string>> = {
   "AGENTS.md": [
@@ -19,6 +19,16 @@ const SEEDS: Readonly<Record<string, string>> = {
   "TOOLS.md": ["# Notes on tools", "", "(what is special about the tools and devices here)", ""].join("\n"),
   "IDENTITY.md": ["# Identity", "", ""].join("\n"),
   "USER.md": ["# The people you work for", "", "(names, time zone, what they like)", ""].join("\n"),
+  "BOOTSTRAP.md": [
+    "# Your first conversation",
+    "",
+    "This workspace is new. When your operator writes to you in a chat (not in a scheduled run, a webhook or a task of another agent):",
+    "",
+    "1. Answer the message. Then ask, in one short message, what to call you, what to call them, their time zone, and what you are for.",
+    "2. Write the answers to IDENTITY.md, USER.md and SOUL.md.",
+    "3. Delete this file, also if they do not want to answer: apply_patch with `*** Delete File: BOOTSTRAP.md`.",
+    "",
+  ].join("\n"),
   "HEARTBEAT.md": ["# Things to look at from time to time", "", ""].join("\n"),
 };
 

@@ -10,6 +10,7 @@ import {
   isGatewayError,
   notFound,
   lazy,
+  type ResultOf,
   unavailable,
 } from "@svc/sdk";
 import type { Channel, channelLogin, LoginStep, LoginStepView, webLogin } from "@svc/sdk/channels";
@@ -42,6 +43,14 @@ export interface LoginSources {
   readonly clock: Pick<Clock, "now">;
   /** Aborts when the plugin stops. */
   readonly signal: AbortSignal;
+}
+
+type LoginView = ResultOf<typeof channelLogin.next>;
+
+/** Logins in steps, for callers in this plugin; errors as those of `channels.login.*`. */
+export interface LoginSteps {
+  start(channel: string, accountId?: string): Promise<LoginView>;
+  next(loginId: string, answers: Readonly<Record<string, string>>): Promise<LoginView>;
 }
 
 export function createLogins({ accounts, config, clock, signal }: LoginSources) {
@@ -131,12 +140,16 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
     return invalidRequest("no loaded channel logs in with a QR code; see: svc channels list");
   }
 
-  const byMethods: Handlers<typeof channelLogin> = {
-    start: async ({ params }) => viewOf(await start(params.channel, params.accountId)),
-    async next({ params }) {
-      const { login, path } = await next(params.loginId, params.answers ?? {});
+  const steps: LoginSteps = {
+    start: async (channel, accountId) => viewOf(await start(channel, accountId)),
+    async next(loginId, answers) {
+      const { login, path } = await next(loginId, answers);
       return { ...viewOf(login), ...(path === undefined ? {} : { path }) };
     },
+  };
+  const byMethods: Handlers<typeof channelLogin> = {
+    start: ({ params }) => steps.start(params.channel, params.accountId),
+    next: ({ params }) => steps.next(params.loginId, params.answers ?? {}),
   };
   const byWeb: Handlers<typeof webLogin> = {
     async start({ params }) {
@@ -154,7 +167,7 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
       return { connected: after.step.kind === "done", message: after.step.message };
     },
   };
-  return { byMethods, byWeb };
+  return { steps, byMethods, byWeb };
 }
 
 /** @throws GatewayError `INVALID_REQUEST` naming a missing or unknown value */

@@ -77,13 +77,12 @@ describe("keys of existing configurations", () => {
   it("that are listed are unknown to every schema", () => {
     const listed = [...WITHOUT_EFFECT.flatMap(([, ...keys]) => keys), ...Object.keys(UNPROTECTED)];
     assert.equal(new Set(listed).size, listed.length);
-    const dead = listed.filter((key) => key !== "wizard" && isKnown(schema, partsOf(key)));
+    const dead = listed.filter((key) => isKnown(schema, partsOf(key)));
     assert.deepEqual(dead, []);
   });
 
   it("without effect are valid, each reported with its reason, without other warnings", () => {
     const file = givenConfig("/x/svc.json", {
-      wizard: { lastRunAt: "2026-01-01" },
       gateway: { mode: "local", controlUi: { basePath: "/ui" } },
       hooks: { internal: { enabled: true } },
       commands: { native: "auto", restart: true },
@@ -96,7 +95,6 @@ describe("keys of existing configurations", () => {
     assert.deepEqual(
       withoutEffect.map(({ path }) => path),
       [
-        "wizard",
         "gateway.mode",
         "gateway.controlUi.basePath",
         "hooks.internal",

@@ -104,7 +104,7 @@ describe("svc config validate", () => {
 
   it("prints warnings of plugins and keys without effect, and calls the file valid", async (t) => {
     const { svc, configPath } = home(t, {
-      wizard: { lastRunAt: "2026-01-01" },
+      cron: { webhook: "https://example.com" },
       agents: { defaults: { model: "foo/bar" } },
       channels: { box: { allowFrom: ["*"] } },
       plugins: { use: talking },
@@ -114,12 +114,17 @@ describe("svc config validate", () => {
     assert.deepEqual([code, lines.pop()], [0, `${configPath} is valid`]);
     assert.deepEqual(
       lines.map((line) => line.split(": ")[0]),
-      ["warning  channels.box", "warning  agents.defaults.model", "warning  channels.box.allowFrom", "ignored  wizard"],
+      [
+        "warning  channels.box",
+        "warning  agents.defaults.model",
+        "warning  channels.box.allowFrom",
+        "ignored  cron.webhook",
+      ],
     );
     assert.match(stdout, /^warning {2}agents\.defaults\.model: no model "foo\/bar"; available: offline\/offline\./m);
-    assert.match(stdout, /^ignored {2}wizard: notes of a setup assistant about itself$/m);
+    assert.match(stdout, /^ignored {2}cron\.webhook: each job names its own webhook$/m);
     const answer = JSON.parse((await svc(["config", "validate", "--json"])).stdout);
-    assert.equal(answer.withoutEffect[0].path, "wizard");
+    assert.equal(answer.withoutEffect[0].path, "cron.webhook");
     const doctor = JSON.parse((await svc(["doctor", "--json"])).stdout) as {
       findings: { check: string; severity: string; about: string }[];
     };

@@ -17,7 +17,7 @@ import { makeDirectory, prepareWorkspace } from "../../../../plugins/agents/dire
 import { modeOf, temporaryDirectory } from "../temporary.ts";
 
 const seed = { skipBootstrap: false };
-const SEEDED = ["AGENTS.md", "HEARTBEAT.md", "IDENTITY.md", "SOUL.md", "TOOLS.md", "USER.md"];
+const SEEDED = ["AGENTS.md", "BOOTSTRAP.md", "HEARTBEAT.md", "IDENTITY.md", "SOUL.md", "TOOLS.md", "USER.md"];
 
 const workspaceIn = async (t: TestContext) => join(await temporaryDirectory(t), "workspace");
 const names = async (workspace: string) => (await listFiles(workspace)).map(({ name }) => name);
@@ -29,6 +29,20 @@ describe("a new workspace", () => {
     assert.equal(modeOf(await stat(workspace)), "700");
     assert.deepEqual((await readdir(workspace)).toSorted(), SEEDED);
     for (const name of SEEDED) assert.equal(modeOf(await stat(join(workspace, name))), "600");
+  });
+
+  it("gets BOOTSTRAP.md once: not again after the agent deleted it, and not in a workspace with other files", async (t) => {
+    const workspace = await workspaceIn(t);
+    await prepareWorkspace(workspace, seed);
+    const { content } = await readFile(workspace, "BOOTSTRAP.md");
+    assert.match(content ?? "", /\*\*\* Delete File: BOOTSTRAP\.md/);
+    await unlink(join(workspace, "BOOTSTRAP.md"));
+    await prepareWorkspace(workspace, seed);
+    assert.deepEqual(
+      (await readdir(workspace)).toSorted(),
+      SEEDED.filter((name) => name !== "BOOTSTRAP.md"),
+    );
+    assert.ok(!(await names(workspace)).includes("BOOTSTRAP.md"));
   });
 
   it("is empty with skipBootstrap", async (t) => {

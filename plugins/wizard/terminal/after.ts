@@ -1,0 +1,84 @@
+/** After the setup: waits for a restart that it needs, and decides how a gateway goes on that this command started. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { untilAborted } from "@svc/sdk";
+import { type CommandContext, visible } from "@svc/sdk/cli";
+import { config } from "@svc/sdk/config";
+import { printJson } from "./answers.ts";
+import { type OpenGateway, reconnected } from "./gateway.ts";
+import type { Lines } from "./lines.ts";
+import { isPerson, type OnboardFlags } from "./flags.ts";
+
+export interface AfterOptions {
+  readonly context: CommandContext;
+  readonly gateway: OpenGateway;
+  readonly flags: OnboardFlags;
+  readonly lines: Lines;
+  readonly signal: AbortSignal;
+}
+
+const WAYS = [
+  "As a service of this user: it starts at login and after a failure",
+  "In this terminal, until Ctrl-C",
+  "Not now: stop it",
+] as const;
+type Way = "service" | "here" | "stop";
+
+/** @returns the exit code */
+export async function afterSetup({ context, gateway, flags, lines, signal }: AfterOptions): Promise<number> {
+  const path = await settled(context, gateway, signal);
+  const say = (line: string) => void (context.json || context.print(line));
+  say(`\nThe setup is complete. Configuration: ${visible(path)}`);
+  const way = await wayOf({ context, gateway, flags, lines, signal });
+  if (context.json) printJson(context, { done: true, status: "done", config: path, gateway: way ?? "running" });
+  if (way === "here") {
+    say("The gateway runs. In another terminal: svc chat. Ctrl-C stops it.");
+    await untilAborted(gateway.own?.ended ?? Promise.resolve(), signal).catch(() => undefined); // Ctrl-C
+    return 0;
+  }
+  if (way !== "service") {
+    say(way === "stop" ? "The gateway is stopped. Start it: svc gateway run" : "Talk to the agent: svc chat");
+    return 0;
+  }
+  await gateway.close();
+  const code = await installService(context);
+  if (code !== 0) return code;
+  await (await reconnected(context, signal)).close();
+  say("The gateway runs as a service. Talk to the agent: svc chat");
+  return 0;
+}
+
+/** @returns `undefined` for a gateway that ran before, which goes on as it did */
+async function wayOf({ context, gateway, flags, lines }: AfterOptions): Promise<Way | undefined> {
+  if (flags.installService === true) return "service";
+  if (!gateway.own) return undefined;
+  if (!isPerson(context, flags)) return "stop";
+  context.output.write(`\n== Service ==\nHow does the gateway run from now on?\n`);
+  WAYS.forEach((label, index) => context.output.write(` ${index + 1}. ${label}\n`));
+  for (;;) {
+    const answer = ((await lines.ask("Number [1]: ")) ?? "3").trim() || "1";
+    const way = ({ 1: "service", 2: "here", 3: "stop" } as const)[answer];
+    if (way) return way;
+    context.output.write("Enter 1, 2 or 3.\n");
+  }
+}
+
+/** Waits for the restart that the setup scheduled. @returns the path of the configuration file */
+async function settled(context: CommandContext, { client }: OpenGateway, signal: AbortSignal): Promise<string> {
+  const { path, running } = await client.call(config.get, {});
+  if (running?.restart?.delayMs === undefined) return path;
+  context.note(
+    `The gateway restarts, so that these changes take effect: ${running.restart.paths.map(visible).join(", ")}`,
+  );
+  await untilAborted(new Promise<void>((gone) => client.onClose(() => gone())), signal);
+  await (await reconnected(context, signal)).close();
+  return path;
+}
+
+/** @returns its exit code */
+async function installService({ json }: CommandContext): Promise<number> {
+  const words = [...process.execArgv, process.argv[1] ?? "", "gateway", "install", ...(json ? ["--json"] : [])];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "inherit", "inherit"] });
+  const [code] = (await once(child, "close")) as [number | null];
+  return code ?? 1;
+}
