@@ -54,9 +54,8 @@ const PRESETS: readonly Preset[] = [
   {
     id: "google",
     label: "Google Gemini",
-    hint: "needs an API key; uses the chat-completions address of Google",
-    api: CHAT,
-    baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
+    hint: "needs an API key",
+    api: "google-generative-ai",
     suggests: /gemini-[\d.]+-flash$/,
   },
 ];

@@ -66,7 +66,7 @@ describe("the part about the model server", { timeout: 60_000 }, () => {
     t.after(() => server.close());
     const local = [server.url, "http://127.0.0.1:1/v1"];
     const [first] = await walk([], { local });
-    assert.deepEqual(optionsOf(first), ["offline", server.url, "anthropic", "openai", "openrouter", "google", "other"]);
+    assert.deepEqual(optionsOf(first), ["offline", server.url, "anthropic", "openai", "openrouter", "other"]);
     assert.deepEqual((first as Step).ask, { ...(first as Step).ask, initial: "offline" });
     const [bare] = await walk([], { providers: { "anthropic-messages": stub } });
     assert.deepEqual(optionsOf(bare), ["offline", "anthropic", "other"]);
