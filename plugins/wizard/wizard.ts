@@ -96,7 +96,7 @@ export function createWizard({ parts, config, info, restarts, clock, log }: Wiza
       async start({ params: { mode, workspace }, principal }) {
         if (mode === "remote")
           invalidRequest(
-            'mode "remote" connects this machine to a gateway elsewhere, and a gateway keeps no such setting; run the setup of that gateway: svc onboard --url <url> --token <token>',
+            'mode "remote" connects this machine to a gateway elsewhere, and a gateway keeps no such setting\nNext: run the setup of that gateway: svc onboard --url <url> --token <token>',
           );
         if (current) refuseSecond(current);
         const session = new Session();
