@@ -47,7 +47,7 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.list[].humanDelay",
   ],
   [
-    "set for each channel: mentionPatterns, historyLimit and ackReaction; answers are neither changed nor spoken",
+    "set for each channel: mentionPatterns, historyLimit and ackReaction; answers are not changed",
     "messages.messagePrefix",
     "messages.responsePrefix",
     "messages.groupChat",
@@ -57,7 +57,6 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "messages.removeAckAfterReply",
     "messages.statusReactions",
     "messages.suppressToolErrors",
-    "messages.tts",
     "agents.list[].groupChat",
   ],
   [

@@ -1,4 +1,4 @@
-/** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, the keys of this plugin. */
+/** The configuration sections `agents` and `messages.queue`. Spec: http/config-keys.md, the keys of this plugin. */
 import { MAX_ANSWER_CHARS } from "@svc/kit/providers";
 import { isTimeZone } from "@svc/kit/time";
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
@@ -231,46 +231,40 @@ export const AgentsConfig = Strict(
 
 const QUEUE_MODES = ["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"] as const;
 
-/** Section `messages`. */
-export const MessagesConfig = Strict(
+/** Section `messages.queue`. */
+export const QueueConfig = Strict(
   {
-    queue: Strict(
-      {
-        mode: Type.Optional(
-          Type.Enum([...QUEUE_MODES], {
-            description: "how a message is handled while a run is in progress; default collect, for webchat followup",
-          }),
-        ),
-        byChannel: Type.Record(Type.String(), Type.Enum([...QUEUE_MODES]), {
-          default: {},
-          description: "mode by channel; overrides `mode`",
-        }),
-        debounceMs: Type.Integer({
-          default: 1_000,
-          minimum: 0,
-          description: "milliseconds without a new message before a follow-up starts",
-        }),
-        debounceMsByChannel: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-          default: {},
-          description: "milliseconds by channel; overrides `debounceMs`; 0: no delay",
-        }),
-        cap: Type.Integer({
-          default: 20,
-          minimum: 1,
-          description: "maximum number of messages in the queue of a session",
-        }),
-        drop: Type.Enum(["old", "new", "summarize"], {
-          default: "summarize",
-          description:
-            "which message a full queue drops: the oldest, the new one, or (summarize) the oldest except for one line",
-        }),
-      },
-      { default: {} },
+    mode: Type.Optional(
+      Type.Enum([...QUEUE_MODES], {
+        description: "how a message is handled while a run is in progress; default collect, for webchat followup",
+      }),
     ),
+    byChannel: Type.Record(Type.String(), Type.Enum([...QUEUE_MODES]), {
+      default: {},
+      description: "mode by channel; overrides `mode`",
+    }),
+    debounceMs: Type.Integer({
+      default: 1_000,
+      minimum: 0,
+      description: "milliseconds without a new message before a follow-up starts",
+    }),
+    debounceMsByChannel: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+      default: {},
+      description: "milliseconds by channel; overrides `debounceMs`; 0: no delay",
+    }),
+    cap: Type.Integer({
+      default: 20,
+      minimum: 1,
+      description: "maximum number of messages in the queue of a session",
+    }),
+    drop: Type.Enum(["old", "new", "summarize"], {
+      default: "summarize",
+      description:
+        "which message a full queue drops: the oldest, the new one, or (summarize) the oldest except for one line",
+    }),
   },
   { reload: "hot", order: 80 },
 );
-
 export type AgentsConfig = Static<typeof AgentsConfig>;
-export type MessagesConfig = Static<typeof MessagesConfig>;
+export type QueueConfig = Static<typeof QueueConfig>;
 export type ModelSetting = Static<ReturnType<typeof modelSetting>>;

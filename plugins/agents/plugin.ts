@@ -14,7 +14,7 @@ import { Tool, Tools } from "@svc/sdk/tools";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { AgentAdmin } from "./directory/admin.ts";
 import { createSessionArchive } from "./directory/session-archive.ts";
-import { AgentsConfig, MessagesConfig } from "./config.ts";
+import { AgentsConfig, QueueConfig } from "./config.ts";
 import { createDirectoryHandlers } from "./directory/methods.ts";
 import { createLiveAgents, createModelPolicy } from "./directory/directory.ts";
 import { createRunHandlers } from "./runs/methods.ts";
@@ -43,7 +43,7 @@ export default definePlugin({
   id: "agents",
   api: "^1.0.0",
   config: AgentsConfig,
-  sections: { messages: MessagesConfig },
+  sections: { "messages.queue": QueueConfig },
   requires: {
     storage: Storage,
     sessions: Sessions,
@@ -61,7 +61,7 @@ export default definePlugin({
     const { clock, log, services } = gateway;
     const places = () => ({ stateDir: services.host.stateDir, home: homedir() });
     const directory = createLiveAgents(gateway.config, places);
-    let { messages } = gateway.sections;
+    let queue = gateway.sections["messages.queue"];
 
     const versionStore = new VersionStore(services);
     const versions = new IdentityVersions({ store: versionStore, agents: directory, clock, log });
@@ -82,7 +82,7 @@ export default definePlugin({
         workspacePrompt: (agentId) => prompts.of(agentId),
         descriptions: () => services.descriptions.get(),
         config: () => directory.config,
-        queue: () => messages.queue,
+        queue: () => queue,
         delivery: () => services.delivery.get(),
         archiveSession: async (key) => void (await gateway.call(sessions.delete, { key })),
         clock,
@@ -94,7 +94,7 @@ export default definePlugin({
     gateway.configChanged((config, sections) => {
       directory.replace(config);
       prompts.forget();
-      ({ messages } = sections);
+      queue = sections["messages.queue"];
       runs.configChanged();
     });
     const admin = new AgentAdmin({

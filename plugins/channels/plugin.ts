@@ -9,6 +9,7 @@ import { GatewayInfo } from "@svc/sdk/gateway";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Documents, Transcription, VideoFrames } from "@svc/sdk/media";
 import { Sessions } from "@svc/sdk/sessions";
+import { Speech } from "@svc/sdk/speech";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { GroupToolPolicy, Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
@@ -36,6 +37,7 @@ import { Outbox } from "./outbox/outbox.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import type { Source } from "./inbound/inbound-message.ts";
 import { isStillAllowed, Receiving } from "./inbound/receiving.ts";
+import { createSpokenAnswers } from "./inbound/spoken-answers.ts";
 import { ChannelAccounts } from "./accounts/channel-accounts.ts";
 import { CHANNEL_RETENTION } from "./schema.ts";
 import { Refusals } from "./access/refusals.ts";
@@ -84,6 +86,7 @@ export default definePlugin({
     documents: live(Documents),
     transcription: live(Transcription),
     frames: live(VideoFrames),
+    speech: live(Speech),
     systemEvents: live(SystemEvents),
     fetching: live(OutboundFetch),
     decisions: live(ApprovalDecisions),
@@ -150,6 +153,7 @@ export default definePlugin({
     const live = new LiveAnswers({ accounts, outbox, store: texts, clock, log, signal });
     gateway.hooks.runEvent.tap(live.event);
     const reading = { accounts, agents, store: media, documents, transcription, frames, clock, log, random, signal };
+    const speech = createSpokenAnswers({ speech: services.speech, accounts, media, clock, log, signal });
     const answering = new Answering({
       store: inbound,
       outbox,
@@ -157,6 +161,7 @@ export default definePlugin({
       sessions,
       attachments: (message) => attachmentsOf(message, reading),
       live,
+      speech,
       accountOf(message) {
         const channel = accounts.channel(message.channel);
         return channel && accounts.account(channel, message.accountId)?.account;
@@ -187,12 +192,18 @@ export default definePlugin({
       clock,
       log,
       waiting: (channel, accountId) => answering.waiting(channel, accountId),
-      accepted: (message) => answering.begin(message),
+      accepted(message) {
+        speech.interrupt(message.sessionKey);
+        answering.begin(message);
+      },
     });
 
     let { heartbeat } = gateway.config;
     gateway.configChanged((changed) => void ({ heartbeat } = changed));
-    gateway.provide(Delivery, createDelivery({ accounts, outbox, sessions, heartbeats: () => heartbeat }));
+    gateway.provide(
+      Delivery,
+      createDelivery({ accounts, outbox, sessions, media, speech, clock, heartbeats: () => heartbeat }),
+    );
     gateway.provide(GroupToolPolicy, createGroupTools(accounts));
     gateway.serve(channels, {
       async status({ params }) {

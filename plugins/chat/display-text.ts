@@ -5,7 +5,7 @@
  * `_`, such as `[[reply_to_current]]` or `[[reply_to: 42]]`. Choice: this shape, because the facts give no list;
  * wiki links, nested arrays and shell tests do not have it.
  */
-import { SILENT_REPLY } from "@svc/kit/runs";
+import { readSpeechTags, SILENT_REPLY } from "@svc/kit/runs";
 import { withoutMarkers } from "@svc/sdk/external-content";
 
 /** Maximum number of characters between the brackets of a tag, and of characters withheld of an unfinished tag. */
@@ -27,7 +27,15 @@ export function withoutDirectives(text: string): string {
 
 /** The visible part of a reply: also without the markers around external content, which models sometimes repeat. */
 export function replyText(text: string): string {
-  return withoutDirectives(text.includes("<<<") ? withoutMarkers(text) : text);
+  return withoutDirectives(withoutSpeech(text.includes("<<<") ? withoutMarkers(text) : text, false));
+}
+
+/** Without tags for speech; the words to speak, if there are no others. */
+function withoutSpeech(text: string, isGrowing: boolean): string {
+  if (!text.includes("[[")) return text;
+  const { shown, spoken = "", isTagged } = readSpeechTags(text, { isGrowing });
+  if (!isTagged) return shown;
+  return shown.trim() === "" && !isGrowing ? spoken : shown;
 }
 
 /**
@@ -35,7 +43,8 @@ export function replyText(text: string): string {
  * text never shrinks. Spec: protocol/clients.md §3 ("text must not shrink").
  */
 export function growingText(text: string): string {
-  return replyText(text.replace(UNFINISHED, ""));
+  const whole = text.replace(UNFINISHED, "");
+  return withoutDirectives(withoutSpeech(whole.includes("<<<") ? withoutMarkers(whole) : whole, true));
 }
 
 /** Whether the whole text is the silent reply. */

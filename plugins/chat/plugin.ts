@@ -4,6 +4,7 @@ import { AgentRuns } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import { ChatCommands } from "@svc/sdk/commands";
 import { Sessions } from "@svc/sdk/sessions";
+import { Speech } from "@svc/sdk/speech";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { createAborts } from "./abort.ts";
@@ -22,12 +23,18 @@ const setupCode = lazy(() => import("./setup-part.ts"));
 export default definePlugin({
   id: "chat",
   api: "^1.0.0",
-  requires: { sessions: Sessions, runs: AgentRuns, storage: Storage, chatCommands: live(ChatCommands) },
+  requires: {
+    sessions: Sessions,
+    runs: AgentRuns,
+    storage: Storage,
+    chatCommands: live(ChatCommands),
+    speech: live(Speech),
+  },
   after: ["commands"],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
-    const { sessions, runs, storage, chatCommands } = services;
+    const { sessions, runs, storage, chatCommands, speech } = services;
     const emit = gateway.event(chatEvent);
     const sent = createSentRuns();
     const aborts = createAborts({ sessions, runs, sent });
@@ -49,7 +56,7 @@ export default definePlugin({
           ...(entry?.verboseLevel === undefined ? {} : { verboseLevel: entry.verboseLevel }),
         };
       },
-      send: createSend({ sessions, runs, sent, aborts, commands, chatCommands, clock, log, emitSoon }),
+      send: createSend({ sessions, runs, sent, aborts, commands, chatCommands, speech, clock, log, emitSoon }),
       abort: aborts.handler,
       inject: createInject({ sessions, clock, emit }),
     });

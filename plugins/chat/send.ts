@@ -13,6 +13,7 @@ import {
   type ThinkingLevel,
 } from "@svc/sdk/models";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
+import type { Speech } from "@svc/sdk/speech";
 import type { Aborts } from "./abort.ts";
 import type { CommandLog } from "./command-log.ts";
 import { cleanMessage, isBlank } from "./input.ts";
@@ -34,6 +35,8 @@ export interface SendOptions {
   readonly commands: CommandLog;
   /** Without them, every message but a stop request goes to the agent. */
   readonly chatCommands: Live<ChatCommands>;
+  /** A message ends the speech of its session. */
+  readonly speech: Live<Pick<Speech, "interrupt">>;
   readonly clock: { now(): number };
   readonly log: { info(fields: object, message: string): void };
   /** Sends a `chat` event after the response to the call, so that clients know the run id first. */
@@ -119,6 +122,10 @@ async function accept(options: SendOptions, checked: Checked): Promise<SendResul
   if (sessions.sendPolicy(key, entry) === "deny") {
     invalidRequest(`sending to session "${sessionKey}" is disabled (sendPolicy "deny"); an admin can allow it`);
   }
+  void options.speech
+    .get()
+    ?.interrupt(key)
+    .catch(() => undefined); // speech that goes on does no harm to the message
   if (command?.name === STOP.name) return aborts.all(sessionKey, "stop");
   if (run) return repeated(run, key, runs);
   if (answered) return repeated({ ...answered, runId, source: "chat", status: "ok" }, key, runs);

@@ -1,5 +1,6 @@
 /** The `Delivery` service: sends texts of agents to people. */
 import { defineService } from "../service.ts";
+import type { OutboundMedia } from "./service.ts";
 import type { HeartbeatVisibility } from "../heartbeat/service.ts";
 
 /** A text to deliver. */
@@ -17,7 +18,10 @@ export interface DeliveryRequest {
   readonly accountId?: string;
   /** Session that supplies the last address. */
   readonly sessionKey: string;
+  /** Empty if there are files. */
   readonly text: string;
+  /** Sent after the text. A kind that the channel lacks is sent as a plain file; without plain files it is refused. */
+  readonly files?: readonly OutboundMedia[];
   /** Thread to write in. Default: the thread of the last conversation, if it is with the same recipient. */
   readonly threadId?: string;
   /** Whether to reply in the thread of the last conversation. Default true. */
@@ -59,6 +63,8 @@ export interface Delivery {
   configured(): readonly ConfiguredChannel[];
   /** The channel id for a name or alias, or `undefined`. */
   channelId(name: string): string | undefined;
+  /** Whether the channel shows Opus in an Ogg file as a voice message; false for an unknown channel. */
+  takesVoice(name: string): boolean;
   /** What people see of heartbeats. */
   heartbeats(): HeartbeatVisibility;
   /**

@@ -16,12 +16,25 @@ export interface SpeechRequest {
   readonly model?: string;
   /** Language code, e.g. `en`. */
   readonly language?: string;
+  /** Further settings of the text, e.g. `speed`, by the names of the engine's API. An engine ignores those that it lacks. */
+  readonly settings?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A word of spoken text, for subtitles. */
+export interface SpokenWord {
+  readonly text: string;
+  /** Milliseconds from the start of the audio. */
+  readonly startMs: number;
+  readonly endMs: number;
 }
 
 /** Spoken text. */
 export interface SpokenAudio {
+  /** At most 25,000,000 bytes; the owner checks by the first bytes that this is audio. */
   readonly bytes: Uint8Array;
   readonly format: SpeechFormat;
+  /** Absent: the engine does not know when each word is spoken. */
+  readonly words?: readonly SpokenWord[];
 }
 
 /** Speaks texts. The contribution id is the value of `messages.tts.provider`. */
@@ -53,8 +66,10 @@ export interface SpeechJob {
   readonly channel?: string;
   /** Session of the text. A later job, or a message of the person, of the same session ends this job. */
   readonly sessionKey?: string;
-  /** Engine to use; default: the selected one, then the others that can speak. */
+  /** Engine to use first; default: the selected one. The others that can speak follow. */
   readonly engine?: string;
+  /** For the first engine only, because the others have other voices and models. */
+  readonly wishes?: Pick<SpeechRequest, "voice" | "model" | "language" | "settings">;
 }
 
 /** Audio of a job. */
@@ -73,8 +88,16 @@ export interface Speech {
   /** Whether and when answers of this session are spoken. */
   auto(sessionKey: string): Promise<SpeechAuto>;
   /**
-   * Speaks an answer of a channel, if its session wants that.
+   * What the system prompt of a run in this session says about speech, e.g. how the model marks texts to speak;
+   * `undefined`: nothing.
+   */
+  hint(sessionKey: string): Promise<string | undefined>;
+  /**
+   * Speaks an answer of a channel, if its session wants that. A failure of speech is logged, and the text returned alone.
+   * @param answer.text as the model wrote it, with tags for speech
    * @param answer.heardVoice the person sent a voice message
+   * @param answer.isFinal false: a text that is no answer, e.g. of a scheduled job; only spoken if `messages.tts.mode`
+   *   is `all`. Default true.
    * @returns the text to show, without tags for speech, and the audio; no audio: the answer is not spoken
    */
   answer(
@@ -83,6 +106,7 @@ export interface Speech {
       readonly channel: string;
       readonly sessionKey: string;
       readonly heardVoice: boolean;
+      readonly isFinal?: boolean;
     },
     signal: AbortSignal,
   ): Promise<{ readonly text: string; readonly audio?: Spoken }>;

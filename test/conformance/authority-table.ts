@@ -7,8 +7,9 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
     "status doctor.memory.status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
     "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence last-heartbeat node.list " +
     "node.describe chat.history config.get channels.status tools.catalog cron.list cron.status cron.runs " +
-    "logs.tail usage.status usage.cost",
-  "operator.write": "agent agent.wait node.invoke chat.send chat.abort send poll wake",
+    "logs.tail usage.status usage.cost tts.status tts.providers",
+  "operator.write":
+    "agent agent.wait node.invoke chat.send chat.abort send poll wake tts.enable tts.disable tts.convert tts.setProvider",
   "operator.approvals": "exec.approval.request exec.approval.waitDecision exec.approval.resolve",
   "operator.pairing":
     "node.pair.request node.pair.list node.pair.approve node.pair.reject node.pair.verify node.rename device.pair.list " +

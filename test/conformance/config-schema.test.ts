@@ -95,6 +95,7 @@ const OPEN = [
   "models.bedrockDiscovery", // refused by its `enabled`, so its other keys do not matter
   "secrets.providers.*", // each source has its own keys
   "channels", // each channel owns a part of it
+  "messages", // several plugins own parts of it
   "tools", // several plugins own parts of it
 ];
 

@@ -74,6 +74,12 @@ const NAMESPACES: readonly {
   { id: "sessions", contract: contracts.sessions, needs: ["resolve"] },
   { id: "storage-sqlite", contract: contracts.storage },
   { id: "tools", contract: contracts.tools },
+  {
+    id: "tts",
+    contract: contracts.tts,
+    open: ["status", "providers", "enable", "disable", "setProvider", "convert"],
+    needs: ["convert"],
+  },
   { id: "update", contract: contracts.update },
   {
     id: "usage",

@@ -18,6 +18,7 @@ import { nodes } from "@svc/sdk/nodes";
 import { plugins } from "@svc/sdk/plugins";
 import { secrets } from "@svc/sdk/secrets";
 import { sessions } from "@svc/sdk/sessions";
+import { tts } from "@svc/sdk/speech";
 import { storage } from "@svc/sdk/storage";
 import { tools } from "@svc/sdk/tools";
 import { update } from "@svc/sdk/update";
@@ -43,6 +44,7 @@ const ofAgents = {
   sessions,
   sessionsUsage,
   tools,
+  tts,
   usage,
   webLogin,
 };
@@ -348,6 +350,12 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "cron.remove": [({ cronJobId }) => ({ id: cronJobId }), () => ({ jobId: "nobody" })],
   // One call: `config.patch` and `config.apply` use the rest of their shared budget.
   "update.run": [() => ({ dryRun: true, note: "now", sessionKey: "main", restartDelayMs: 0, timeoutMs: 1 })],
+  "tts.status": [() => ({}), () => undefined],
+  "tts.providers": [() => ({})],
+  "tts.enable": [() => ({})],
+  "tts.disable": [() => ({})],
+  "tts.setProvider": [() => ({ provider: "edge" })],
+  "tts.convert": [], // see `unserved`
   "usage.status": [() => ({}), () => undefined],
   "usage.cost": [() => ({ days: 30 }), () => ({ startDate: "2026-03-01", endDate: "2026-03-31", mode: "utc" })],
   "webhooks.list": [() => ({})],
@@ -375,5 +383,6 @@ export const unserved: Readonly<Record<string, Sample>> = {
   "wizard.cancel": () => ({ sessionId: "none" }),
   "channels.login.next": () => ({ loginId: "none", answers: {} }),
   "channels.pairing.approve": () => ({ channel: "pigeon", code: "AAAAAAAA", notify: false }),
+  "tts.convert": () => ({ text: "Hello", channel: "pigeon" }), // needs a network or a program
   poll: () => ({ to: "ann", question: "When?", options: ["now", "later"], channel: "pigeon", idempotencyKey: key() }),
 };

@@ -59,6 +59,9 @@ const SECRETS = {
   nodeAnswer: canary("nodeanswer"),
   nodeError: canary("nodeerror"),
   nodeEvent: canary("nodeevent"),
+  speechKey: canary("speechkey"),
+  voiceKey: canary("voicekey"),
+  proxyOfSpeech: canary("proxyofspeech"),
 } as const;
 
 /** Keys of models: an admin may request them by name, and gets them. */
@@ -82,6 +85,13 @@ const CONFIG = {
       user: { baseUrl: `http://user:${SECRETS.userOfUrl}@127.0.0.1:9/v1`, models: [{ id: "m4" }] },
       query: { baseUrl: `http://127.0.0.1:9/v1?key=${SECRETS.queryOfUrl}`, models: [{ id: "m5" }] },
       two: { baseUrl: SERVER, apiKey: "${CANARY_KEY}", models: [{ id: "m2" }] },
+    },
+  },
+  messages: {
+    tts: {
+      openai: { apiKey: SECRETS.speechKey, baseUrl: SERVER },
+      elevenlabs: { apiKey: SECRETS.voiceKey, baseUrl: SERVER },
+      edge: { proxy: `http://user:${SECRETS.proxyOfSpeech}@127.0.0.1:9` },
     },
   },
   hooks: {

@@ -1,9 +1,7 @@
 /** How messages wait for a busy session. No I/O. Spec: http/sessions-routing.md §6. */
 import type { QueueMode } from "@svc/sdk/agents";
 import type { SessionEntry } from "@svc/sdk/sessions";
-import type { MessagesConfig } from "../config.ts";
-
-export type QueueConfig = MessagesConfig["queue"];
+import type { QueueConfig } from "../config.ts";
 
 /** How the messages of one run request wait. */
 export interface QueueSettings {

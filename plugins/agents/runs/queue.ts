@@ -4,12 +4,12 @@
  */
 import { unavailable } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
-import type { AgentsConfig } from "../config.ts";
+import type { AgentsConfig, QueueConfig } from "../config.ts";
 import { SUBAGENT } from "../subagents/settings.ts";
 import type { Environment } from "./environment.ts";
 import type { LiveRun, LiveRuns } from "./live-runs.ts";
 import { makeRoom, type NextTurn, nextTurn, sameAuthority } from "./queue-plan.ts";
-import { type QueueConfig, queueSettings, type QueueSettings } from "./queue-settings.ts";
+import { queueSettings, type QueueSettings } from "./queue-settings.ts";
 
 export type Turn = NextTurn<LiveRun>;
 

@@ -31,6 +31,8 @@ import type { Outbox } from "../outbox/outbox.ts";
 import type { NewText } from "../outbox/outbox-store.ts";
 import { pauseMs } from "../accounts/pauses.ts";
 import { quoteOf } from "./quoting.ts";
+import { taggedReply } from "./reply-text.ts";
+import type { SpokenAnswers } from "./spoken-answers.ts";
 import { usageLine } from "./usage-line.ts";
 import { FAILED_TEXT, judge, MAX_ATTEMPTS, type Verdict } from "./verdict.ts";
 
@@ -55,6 +57,7 @@ interface AnsweringSources {
   /** Reads the files of a message. */
   readonly attachments: (message: AcceptedMessage) => Promise<Attached>;
   readonly live: Pick<LiveAnswers, "begin" | "end" | "rest">;
+  readonly speech: Pick<SpokenAnswers, "filesFor" | "hint">;
   /** The account, for the form of its answers; `undefined` if it is not loaded now. */
   readonly accountOf: (message: AcceptedMessage) => Pick<ChannelAccount, "replyToMode"> | undefined;
   /** Whether the sender still has access: the lists of allowed people may change while messages wait. */
@@ -92,7 +95,14 @@ function onceDone<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-type FinalVerdict = Exclude<Verdict, { kind: "again" }>;
+type FinalVerdict = Exclude<Verdict, { kind: "again" } | { kind: "reply" }> | Reply;
+
+interface Reply {
+  readonly kind: "reply";
+  readonly text: string;
+  /** Ids of stored files, sent after the text. */
+  readonly media?: readonly string[];
+}
 
 export class Answering {
   readonly #sources: AnsweringSources;
@@ -200,10 +210,12 @@ export class Answering {
     }
   }
 
-  /** The answer without the blocks that were already sent, with its usage line. */
+  /** The answer without the blocks that were already sent, with its usage line; and the speech of the whole answer. */
   async #reply(message: AcceptedMessage, answer: string, outcome: RunOutcome): Promise<FinalVerdict> {
+    const media = await this.#sources.speech.filesFor(message, taggedReply(outcome.text) ?? answer);
     const rest = await this.#sources.live.rest(message, answer);
     const text = await this.#withUsage(message, rest, outcome);
+    if (media.length > 0) return { kind: "reply", text, media };
     return text.trim() === "" ? { kind: "silent", reason: "the answer was sent in blocks" } : { kind: "reply", text };
   }
 
@@ -271,7 +283,7 @@ export class Answering {
         await sessions.freshen(sessionKey, { channel, isGroup, isThread: job.threadId !== undefined });
       await sessions.ensure(sessionKey, lastRoute(message));
     };
-    const { images, notes } = await attached();
+    const [{ images, notes }, hint] = await Promise.all([attached(), this.#sources.speech.hint(sessionKey)]);
     if (!this.#sources.isAllowed(message)) return false;
     const request: RunRequest = {
       runId,
@@ -280,7 +292,7 @@ export class Answering {
       ...(images.length === 0 ? {} : { images }),
       source: "channel",
       queue: await runs.queueMode(sessionKey, channel),
-      extraSystemPrompt: job.prompt,
+      extraSystemPrompt: hint === undefined ? job.prompt : `${job.prompt}\n\n${hint}`,
       toolAddress: addressOf(message),
       origin: { kind: "channel", id: job.principal.id, scopes: [...job.principal.scopes] },
       principal: job.principal,
@@ -308,7 +320,8 @@ export class Answering {
   async #settle(message: AcceptedMessage, verdict: FinalVerdict): Promise<void> {
     const { store, outbox, clock, log, signal } = this.#sources;
     const { replyToMode } = this.#sources.accountOf(message) ?? {};
-    const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text, replyToMode);
+    const media = verdict.kind === "reply" ? verdict.media : undefined;
+    const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text, { replyToMode, media });
     if (verdict.kind === "failed") {
       const { channel, sessionKey } = message;
       log.warn({ channel, sessionKey, reason: verdict.reason }, "a message was not answered");
@@ -361,7 +374,7 @@ function addressOf({ channel, accountId, job: { replyTo, threadId, messageId } }
 function answerTo(
   { key, channel, accountId, job }: AcceptedMessage,
   text: string,
-  replyToMode: ChannelAccount["replyToMode"],
+  { replyToMode, media }: { readonly replyToMode: ChannelAccount["replyToMode"]; readonly media: Reply["media"] },
 ): NewText {
   const { replyTo, threadId, maxTextChars: maxChars } = job;
   const place = { channel, accountId, to: replyTo, ...(threadId === undefined ? {} : { threadId }) };
@@ -370,7 +383,11 @@ function answerTo(
     ...place,
     text,
     maxChars,
-    extras: { draft: draftId(key), ...quoteOf(job, replyToMode) },
+    extras: {
+      draft: draftId(key),
+      ...quoteOf(job, replyToMode),
+      ...(media === undefined ? {} : { media, mediaLast: true }),
+    },
   };
 }
 

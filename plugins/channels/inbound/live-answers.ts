@@ -231,7 +231,7 @@ function modeOf({ edits = false }: Channel["capabilities"], { streaming }: Chann
 /** The part of a growing answer that fits one message; `undefined` if it may become a silent answer. */
 function draftText({ text, message }: Live, maxChars = message.job.maxTextChars): string | undefined {
   if (SILENT_REPLY.startsWith(text.trim())) return undefined;
-  const shown = shownReply(text);
+  const shown = shownReply(text, { isGrowing: true });
   return shown === undefined || shown.length <= maxChars ? shown : split(shown, maxChars)[0];
 }
 

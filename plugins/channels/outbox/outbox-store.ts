@@ -8,6 +8,8 @@ import type { OpenStorage } from "../open-storage.ts";
 export interface Extras {
   /** Ids of stored files. */
   readonly media?: readonly string[];
+  /** The files follow the text. Default: they come first, and a text that fits is in the message of the only file. */
+  readonly mediaLast?: boolean;
   /** The network's id of the message to answer. */
   readonly replyTo?: string;
   /** Every piece answers `replyTo`. Default: only the first one. */

@@ -11,7 +11,7 @@ import type { OutboundFetch } from "@svc/sdk/web";
 import type { MediaStore } from "../media-store.ts";
 
 /** Default maximum bytes of a file. */
-const MAX_MEDIA_BYTES = 8_000_000;
+export const MAX_MEDIA_BYTES = 8_000_000;
 /** Choice: files of one message. */
 export const MAX_FILES = 10;
 /** Choice: milliseconds for one fetch. */
@@ -117,7 +117,7 @@ function typeOf(name: string): string {
 }
 
 /** The kind itself, or a plain file where the channel has only those. */
-function kindFor(kind: MediaKind, supported: readonly MediaKind[]): MediaKind | undefined {
+export function kindFor(kind: MediaKind, supported: readonly MediaKind[]): MediaKind | undefined {
   return supported.includes(kind) ? kind : supported.includes("file") ? "file" : undefined;
 }
 

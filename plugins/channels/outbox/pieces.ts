@@ -21,22 +21,25 @@ export interface Piece {
 type Content = Omit<Piece, "id" | "replyTo" | "buttons">;
 
 /**
- * The files, each in a message of its own, then the text; a text that fits is in the message of the only file. Buttons are
- * below the last message. The result does not change while the plugin of the channel stays the same.
+ * The files, each in a message of its own, then the text; a text that fits is in the message of the only file. With
+ * `mediaLast`, the text comes first, so that it may replace a draft. Buttons are below the last message. The result does not change while the plugin of the channel stays the same.
  */
 export function piecesOf(
   message: NewText,
   capabilities: Pick<ChannelCapabilities, "maxCaptionChars">,
 ): readonly Piece[] {
   const { id, maxChars, extras = {} } = message;
-  const { media = [], poll, replyTo, repliesAlways = false, buttons } = extras;
+  const { media = [], mediaLast = false, poll, replyTo, repliesAlways = false, buttons } = extras;
   const text = withoutMarkers(message.text);
   const [only, another] = media;
   const fits = text.trim().length <= (capabilities.maxCaptionChars ?? maxChars);
-  const contents: readonly Content[] =
-    only !== undefined && another === undefined && fits
+  const files = media.map((file) => ({ text: "", media: file }));
+  const parts = split(text, maxChars).map((part) => ({ text: part }));
+  const contents: readonly Content[] = mediaLast
+    ? [...parts, ...files]
+    : only !== undefined && another === undefined && fits
       ? [{ text: text.trim(), media: only }]
-      : [...media.map((file) => ({ text: "", media: file })), ...split(text, maxChars).map((part) => ({ text: part }))];
+      : [...files, ...parts];
   const all: readonly Content[] = poll === undefined ? contents : [...contents, { text: "", poll }];
   return all.map((content, index) => ({
     ...content,

@@ -4,3 +4,4 @@ export * from "./asked-runs.ts";
 export * from "./end-of-run.ts";
 export * from "./reply-text.ts";
 export * from "./silence.ts";
+export * from "./speech-tags.ts";

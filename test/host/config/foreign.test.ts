@@ -86,7 +86,7 @@ describe("keys of existing configurations", () => {
       gateway: { mode: "local", controlUi: { basePath: "/ui" } },
       hooks: { internal: { enabled: true } },
       commands: { native: "auto", restart: true },
-      messages: { tts: { auto: "always" }, queue: { mode: "collect" } },
+      messages: { ackReaction: "eyes", queue: { mode: "collect" } },
       agents: { list: [{ id: "main" }, { id: "b", skills: ["x"] }] },
       plugins: { entries: { memory: { config: { a: 1 } } } },
     });
@@ -100,7 +100,7 @@ describe("keys of existing configurations", () => {
         "hooks.internal",
         "commands.native",
         "commands.restart",
-        "messages.tts",
+        "messages.ackReaction",
         "agents.list[1].skills",
         "plugins.entries.memory.config",
       ],

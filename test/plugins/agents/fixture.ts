@@ -13,7 +13,7 @@ import { type Models, type ResolvedModel, textOf } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Statement, Storage } from "@svc/sdk/storage";
 import type { Tool } from "@svc/sdk/tools";
-import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
+import { AgentsConfig, QueueConfig } from "../../../plugins/agents/config.ts";
 import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents/directory/directory.ts";
 import { RunStore } from "../../../plugins/agents/runs/store.ts";
 import { Runs } from "../../../plugins/agents/runs/runs.ts";
@@ -103,7 +103,7 @@ export async function openFixture(t: TestContext): Promise<Fixture> {
 async function startGateway(real: Storage, clock: FakeClock, options: FixtureOptions): Promise<Gateway> {
   const storage = options.storage?.(real) ?? real;
   const config = withDefaults(AgentsConfig, options.config ?? {});
-  const queue = withDefaults(MessagesConfig, options.messages ?? {}).queue;
+  const queue = withDefaults(QueueConfig, (options.messages as { queue?: object } | undefined)?.queue ?? {});
   const directory = createLiveAgents(config, () => ({ stateDir: "/state", home: "/home" }));
   const parts: { runs?: Runs } = {};
   const sessions = await openFakeSessions({

@@ -7,7 +7,7 @@ import { type Denial, type HOOKS, type PluginGateway, type Stop, withDefaults } 
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { ModelPolicy, type Models } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
-import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
+import { AgentsConfig, QueueConfig } from "../../../plugins/agents/config.ts";
 import plugin from "../../../plugins/agents/plugin.ts";
 import { hook, waterfall } from "../emitters.ts";
 import { model, openFixture, until } from "./fixture.ts";
@@ -41,11 +41,12 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     coolingUntil: () => undefined,
   };
   const stateDir = await temporaryDirectory(t);
-  let configured: (config: AgentsConfig, sections: { messages: MessagesConfig }) => void = () => assert.fail("deaf");
+  let configured: (config: AgentsConfig, sections: { "messages.queue": QueueConfig }) => void = () =>
+    assert.fail("deaf");
   const gateway = {
     id: "agents",
     config: withDefaults(AgentsConfig, {}),
-    sections: { messages: withDefaults(MessagesConfig, {}) },
+    sections: { "messages.queue": withDefaults(QueueConfig, {}) },
     services: {
       storage,
       models,
@@ -82,7 +83,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     stateDir,
     systems,
     configure: (config: object) =>
-      configured(withDefaults(AgentsConfig, config), { messages: withDefaults(MessagesConfig, {}) }),
+      configured(withDefaults(AgentsConfig, config), { "messages.queue": withDefaults(QueueConfig, {}) }),
     directory: provided.get(AgentDirectory) as AgentDirectory, // what the token stands for
     policy: provided.get(ModelPolicy) as ModelPolicy, // what the token stands for
     runs,

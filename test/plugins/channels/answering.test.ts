@@ -100,6 +100,7 @@ function scene({
     sessions: { get: () => sessions },
     attachments,
     live: { begin: () => undefined, end: async () => undefined, rest: async (_message, answer) => answer },
+    speech: { filesFor: async () => [], hint: async () => undefined },
     accountOf: () => undefined,
     commands: { get: () => commands },
     isAllowed: isAllowed ?? (() => true),

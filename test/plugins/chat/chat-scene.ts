@@ -120,6 +120,7 @@ export async function openScene(t: TestContext) {
     aborts,
     commands,
     chatCommands: { get: () => plugins.chatCommands },
+    speech: { get: () => undefined },
     clock,
     log,
     emitSoon: emit,

@@ -70,6 +70,7 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
       get: () => ({
         channels: () => ["pigeon"],
         configured: () => [],
+        takesVoice: () => false,
         channelId: (name) => name,
         sessionOf: async () => "agent:main:main",
         heartbeats: () => scene.visibility,

@@ -40,6 +40,7 @@ export function pigeonPost(...answers: (DeliveryOutcome | Error)[]) {
       gateway.provide(Delivery, {
         channels: () => ["pigeon"],
         configured: () => [],
+        takesVoice: () => false,
         channelId: (name) => (name === "pigeon" ? name : undefined),
         sessionOf: async () => "agent:main:main",
         heartbeats: () => ({ showOk: false, showAlerts: true, useIndicator: true }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withDefaults } from "@svc/sdk";
 import type { QueueMode, RunRequest } from "@svc/sdk/agents";
-import { MessagesConfig } from "../../../../plugins/agents/config.ts";
+import { QueueConfig } from "../../../../plugins/agents/config.ts";
 import {
   makeRoom,
   nextTurn,
@@ -122,7 +122,7 @@ describe("a full queue", () => {
 });
 
 describe("queue settings", () => {
-  const config = (queue: object) => withDefaults(MessagesConfig, { queue }).queue;
+  const config = (queue: object) => withDefaults(QueueConfig, queue);
   const entry = (fields: object) => ({ sessionId: "s", updatedAt: 1, ...fields });
 
   it("know the other names of modes", () => {
