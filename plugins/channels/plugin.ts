@@ -37,7 +37,7 @@ import { Outbox } from "./outbox/outbox.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import type { Source } from "./inbound/inbound-message.ts";
 import { isStillAllowed, Receiving } from "./inbound/receiving.ts";
-import { createSpokenAnswers } from "./inbound/spoken-answers.ts";
+import { createSpokenAnswers } from "./outbox/spoken-answers.ts";
 import { ChannelAccounts } from "./accounts/channel-accounts.ts";
 import { CHANNEL_RETENTION } from "./schema.ts";
 import { Refusals } from "./access/refusals.ts";

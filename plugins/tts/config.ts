@@ -1,7 +1,6 @@
 /** The configuration section `messages.tts`. Spec: http/config-keys.md `messages.tts.*`. */
 import { type Static, Strict, Type } from "@svc/sdk";
 import { SecretSetting } from "@svc/sdk/secrets";
-import { SpeechAuto } from "@svc/sdk/speech";
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 const url = (description: string) => Type.Optional(Type.String({ pattern: "^https?://", description }));
@@ -85,7 +84,11 @@ const Edge = Strict(
 /** Section `messages.tts`. Changes take effect with the next text. */
 export const TtsConfig = Strict(
   {
-    auto: Type.Optional(SpeechAuto),
+    auto: Type.Optional(
+      Type.Enum(["off", "always", "inbound", "tagged"], {
+        description: "Which answers are spoken: none; all; answers to voice messages; or those that the model marks",
+      }),
+    ),
     enabled: Type.Optional(Type.Boolean({ description: "Older form of auto: true is always" })),
     mode: Type.Enum(["final", "all"], {
       default: "final",

@@ -48,7 +48,7 @@ export function createPrefs({ stateDir, configured, environment, clock, log }: P
   function path(): string {
     const named = configured() ?? environment["SVC_TTS_PREFS"]?.trim();
     if (!named) return join(stateDir(), "settings", "tts.json");
-    const whole = named.startsWith("~/") ? join(homedir(), named.slice(2)) : named;
+    const whole = named.startsWith("~/") ? join(environment["SVC_HOME"] ?? homedir(), named.slice(2)) : named;
     return isAbsolute(whole) ? whole : join(stateDir(), whole);
   }
 

@@ -2,7 +2,8 @@
 import { marked, type Token, type Tokens } from "marked";
 
 /** Emoji and the signs that join them: engines read their names out. */
-const EMOJI = /[\p{Extended_Pictographic}\u{1f1e6}-\u{1f1ff}\u{1f3fb}-\u{1f3ff}\u200d\ufe0e\ufe0f\u20e3]/gu;
+const EMOJI =
+  /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\u{200d}|\u{fe0e}|\u{fe0f}|\u{20e3}/gu;
 
 /** The text to speak; empty if there is nothing to say. */
 export function spokenText(markdown: string): string {
@@ -41,7 +42,7 @@ function inlineWords(token: Token): string {
       return "\n";
     case "codespan":
     case "escape":
-      return String((token as Tokens.Codespan).text);
+      return (token as Tokens.Codespan).text;
     case "code":
     case "html":
     case "hr":

@@ -32,7 +32,7 @@ import type { NewText } from "../outbox/outbox-store.ts";
 import { pauseMs } from "../accounts/pauses.ts";
 import { quoteOf } from "./quoting.ts";
 import { taggedReply } from "./reply-text.ts";
-import type { SpokenAnswers } from "./spoken-answers.ts";
+import type { SpokenAnswers } from "../outbox/spoken-answers.ts";
 import { usageLine } from "./usage-line.ts";
 import { FAILED_TEXT, judge, MAX_ATTEMPTS, type Verdict } from "./verdict.ts";
 

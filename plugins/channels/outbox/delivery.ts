@@ -7,7 +7,7 @@ import { chatTypeOf, destinationOf, inboundAddressOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
 import { resolve } from "./sending.ts";
 import type { MediaStore } from "../media-store.ts";
-import type { SpokenAnswers } from "../inbound/spoken-answers.ts";
+import type { SpokenAnswers } from "./spoken-answers.ts";
 import { kindFor, storeFiles } from "./outgoing-files.ts";
 import { type ChannelAccounts, defaultAccountOf, isRun } from "../accounts/channel-accounts.ts";
 

@@ -72,6 +72,10 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
     summary: "Set by service definitions: another program restarts the gateway after exit code 75.",
     byDefault: "the gateway starts its successor itself",
   },
+  SVC_TTS_PREFS: {
+    summary: "The file of the preferences of speech.",
+    byDefault: "messages.tts.prefsPath, else settings/tts.json in the state directory",
+  },
   SVC_VERSION: { summary: "The version that the gateway and `svc` report.", byDefault: "that of the package" },
   SVC_WATCHDOG: { summary: "`off`: nothing watches the event loop.", byDefault: "the plugin watchdog runs" },
   XDG_CONFIG_HOME: {
@@ -110,6 +114,7 @@ export const LOG_FIELDS: Readonly<Record<string, string>> = {
   directory: "Path of a directory.",
   dueAt: "Time of the scheduled run, epoch ms.",
   ends: "Time at which the certificate expires.",
+  engine: "Id of a speech engine.",
   err: "The error: type, message, stack and cause.",
   error: "Message of an error.",
   errors: "Number of errors.",
@@ -133,6 +138,7 @@ export const LOG_FIELDS: Readonly<Record<string, string>> = {
   messages: "Number of messages.",
   method: "Method of the protocol, or of HTTP.",
   model: "Model as `provider/id`.",
+  most: "Maximum size in bytes.",
   module: "File of a transform.",
   names: "Names of files.",
   next: "The next step: a command.",

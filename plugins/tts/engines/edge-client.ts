@@ -6,9 +6,9 @@ import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { withDeadline } from "@svc/kit/time";
-import { type Clock, GatewayError, unavailable } from "@svc/sdk";
+import { type Clock, GatewayError, matches, Type, unavailable } from "@svc/sdk";
 import type { SpokenAudio, SpokenWord } from "@svc/sdk/speech";
-import WebSocket from "ws";
+import { WebSocket } from "ws";
 import { MAX_AUDIO_BYTES } from "../audio.ts";
 import { spoken } from "./checked.ts";
 import { throughProxy } from "./proxy.ts";
@@ -227,14 +227,25 @@ function pathIn(head: string): string {
   return line.slice("path:".length).trim().toLowerCase();
 }
 
+const WordFrame = Type.Object({ Metadata: Type.Array(Type.Unknown()) });
+const Word = Type.Object({
+  Type: Type.Literal("WordBoundary"),
+  Data: Type.Object({
+    Offset: Type.Number(),
+    Duration: Type.Number(),
+    text: Type.Object({ Text: Type.String() }),
+  }),
+});
+
 /** Ignores what is not the time of a word. */
 function wordsOf(body: Buffer): SpokenWord[] {
   try {
-    const { Metadata: items } = JSON.parse(body.toString()) as { Metadata: { Type: string; Data: never }[] };
-    return items.flatMap(({ Type, Data }) => {
-      const { Offset, Duration, text } = Data as { Offset: number; Duration: number; text: { Text: string } };
-      const [startMs, endMs] = [Offset / TICKS_PER_MS, (Offset + Duration) / TICKS_PER_MS];
-      return Type === "WordBoundary" && Number.isFinite(endMs) ? [{ text: String(text.Text), startMs, endMs }] : [];
+    const frame: unknown = JSON.parse(body.toString());
+    if (!matches(WordFrame, frame)) return [];
+    return frame.Metadata.flatMap((item) => {
+      if (!matches(Word, item)) return [];
+      const { Offset, Duration, text } = item.Data;
+      return [{ text: text.Text, startMs: Offset / TICKS_PER_MS, endMs: (Offset + Duration) / TICKS_PER_MS }];
     });
   } catch {
     return [];

@@ -123,7 +123,7 @@ describe("keys of existing configurations", () => {
     ["commands.allowFrom", { commands: { allowFrom: { "*": ["a"] } } }, /channels\.<id>\.allowFrom/],
     ["commands.useAccessGroups", { commands: { useAccessGroups: true } }, /does not limit who gives commands/],
     ["commands.ownerAllowFrom", { commands: { ownerAllowFrom: ["a"] } }, /makes nobody an owner/],
-    ["messages", { messages: { zzz: 1 } }, /^unexpected property 'zzz'$/],
+    ["messages.queue", { messages: { queue: { zzz: 1 } } }, /^unexpected property 'zzz'$/],
     ["gateway", { gateway: { moed: "local" } }, /^unexpected property 'moed'$/],
   ];
   for (const [key, config, told] of refused) {

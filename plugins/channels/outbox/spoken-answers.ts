@@ -1,12 +1,11 @@
 /** Speech of answers: asks the service `Speech`, which may be missing, fail or hang; the text is sent in any case. */
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, type Live, type Logger, messageOf, untilAborted } from "@svc/sdk";
-import type { OutboundMedia } from "@svc/sdk/channels";
+import type { InboundMedia, OutboundMedia } from "@svc/sdk/channels";
 import type { Speech } from "@svc/sdk/speech";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import type { MediaStore } from "../media-store.ts";
-import { kindFor, MAX_MEDIA_BYTES, storeFiles } from "../outbox/outgoing-files.ts";
-import type { AcceptedMessage } from "./inbound-store.ts";
+import { kindFor, MAX_MEDIA_BYTES, storeFiles } from "./outgoing-files.ts";
 
 /** Choice: milliseconds for speech: more than `messages.tts.timeoutMs` allows, for a plugin that hangs. */
 const SPEECH_MS = 270_000;
@@ -32,11 +31,19 @@ export interface SpokenText {
   readonly isFinal?: boolean;
 }
 
+/** A message that is answered. */
+interface AnsweredMessage {
+  readonly key: string;
+  readonly channel: string;
+  readonly sessionKey: string;
+  readonly job: { readonly media?: readonly Pick<InboundMedia, "isVoice">[] };
+}
+
 export interface SpokenAnswers {
   /** The audio of a text, for channels that accept files; `undefined`: it is not spoken. Never rejects. */
   audioOf(text: SpokenText): Promise<OutboundMedia | undefined>;
   /** Ids of the stored audio files of an answer. @throws the reason of the signal; errors of storage */
-  filesFor(message: AcceptedMessage, text: string): Promise<readonly string[]>;
+  filesFor(message: AnsweredMessage, text: string): Promise<readonly string[]>;
   /** What the run of a message is told about speech. Never rejects. */
   hint(sessionKey: string): Promise<string | undefined>;
   /** The person speaks: speech of this session ends. */
