@@ -94,8 +94,8 @@ describe("the composed schema", limited, () => {
 const OPEN = [
   "models.bedrockDiscovery", // refused by its `enabled`, so its other keys do not matter
   "secrets.providers.*", // each source has its own keys
-  "channels", // each channel owns a part of it
   "messages", // several plugins own parts of it
+  "channels", // each channel owns a part of it
   "tools", // several plugins own parts of it
 ];
 
