@@ -51,10 +51,14 @@ export default defineCommands([
     args: "<engine>",
     examples: ["svc tts use espeak"],
     run: (context) =>
-      asking(context, ["operator.write"], async (client) =>
-        show(context, await client.call(tts.setProvider, { provider: context.args[0] }), ({ provider }) => [
-          `Engine: ${visible(provider)}`,
-        ]),
+      asking(
+        context,
+        ["operator.write"],
+        async (client) =>
+          show(context, await client.call(tts.setProvider, { provider: context.args[0] }), ({ provider }) => [
+            `Engine: ${visible(provider)}`,
+          ]),
+        "svc tts providers",
       ),
   },
   {
