@@ -163,7 +163,6 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "agents.defaults.heartbeat.suppressToolErrorWarnings",
     "agents.list[].heartbeat.suppressToolErrorWarnings",
     "agents.defaults.subagents.announceTimeoutMs",
-    "agents.list[].skills",
   ],
   ["agents run only in the gateway", "agents.defaults.cliBackends", "agents.defaults.embeddedPi"],
   [

@@ -205,6 +205,9 @@ const Agent = Strict({
   systemPrompt: text("beginning of its system prompt; empty: none; default: agents.defaults.systemPrompt"),
   identity: Type.Optional(Identity),
   tools: Type.Optional(ToolPolicy),
+  skills: Type.Optional(
+    Type.Array(NonEmpty, { description: "names of the skills it may use; empty: none; absent: all" }),
+  ),
   heartbeat: Type.Optional(HeartbeatConfig),
   memorySearch: Type.Optional(MemorySearch),
   subagents: Type.Optional(

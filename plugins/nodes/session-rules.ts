@@ -10,6 +10,7 @@ import {
   placeRefusal,
   rulesFor,
   type SessionLimits,
+  withPrograms,
 } from "@svc/kit/exec";
 import { GatewayError, type Live, matches, Type } from "@svc/sdk";
 import { ExecPolicySnapshot } from "@svc/sdk/approvals";
@@ -32,6 +33,7 @@ const Prepared = Type.Object({
   resolvedPath: Type.Optional(Type.String()),
   home: Type.Optional(Type.String()),
   root: Type.Optional(Type.String()),
+  isSkillProgram: Type.Optional(Type.Boolean()),
 });
 
 /** Rules for a node without a policy file: no allowlist is known here, so every program is a miss. */
@@ -73,7 +75,9 @@ export function judgedBySessions(
   { nodeId, params, prepared, policy }: SessionRun,
 ): GatewayError | undefined {
   const facts = matches(Prepared, prepared) ? prepared : undefined;
-  const rules = matches(ExecPolicySnapshot, policy) ? rulesFor(policy.file, params.agentId ?? null) : BY_THE_NODE;
+  const own = matches(ExecPolicySnapshot, policy) ? rulesFor(policy.file, params.agentId ?? null) : BY_THE_NODE;
+  const { resolvedPath, isSkillProgram = false } = facts ?? {};
+  const rules = withPrograms(own, isSkillProgram && resolvedPath !== undefined ? [resolvedPath] : []);
   const plan = { ...planOf(params), cwd: params.cwd ?? facts?.plan.cwd ?? null };
   const place = {
     ...(facts?.home !== undefined && { home: facts.home }),

@@ -1,4 +1,81 @@
 /** Skills: folders with instructions that agents read when a task needs them. */
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, lazy, live } from "@svc/sdk";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { ConfigStore } from "@svc/sdk/config";
+import { FileOrigins } from "@svc/sdk/files";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { Secrets } from "@svc/sdk/secrets";
+import { Sessions } from "@svc/sdk/sessions";
+import { skills, Skills } from "@svc/sdk/skills";
+import { Retention } from "@svc/sdk/storage";
+import { Tool } from "@svc/sdk/tools";
+import { OutboundFetch } from "@svc/sdk/web";
+import { SkillsConfig } from "./config.ts";
+import { createSkills } from "./library/environment.ts";
+import { createHandlers } from "./methods.ts";
+import { promptSkills } from "./prompt.ts";
+import { skillTool } from "./tool.ts";
 
-export default definePlugin({ id: "skills", api: "^1.0.0", setup: () => undefined });
+export default definePlugin({
+  id: "skills",
+  api: "^1.0.0",
+  config: SkillsConfig,
+  requires: {
+    agents: AgentDirectory,
+    host: GatewayInfo,
+    store: live(ConfigStore),
+    origins: live(FileOrigins),
+    outbound: live(OutboundFetch),
+    secrets: live(Secrets),
+    sessions: live(Sessions),
+  },
+  provides: [Skills],
+
+  setup(gateway) {
+    const { clock, services, signal } = gateway;
+    let { config } = gateway;
+    const { env } = process;
+
+    const library = lazy(async () => {
+      const { Library } = await import("./library/library.ts");
+      return new Library({
+        agents: services.agents,
+        config: () => config,
+        stateDir: () => services.host.stateDir,
+        origins: () => services.origins.get(),
+        store: () => services.store.get(),
+        clock,
+        env,
+      });
+    });
+    gateway.configChanged(async (changed) => {
+      config = changed;
+      (await library()).forget();
+    });
+
+    gateway.provide(Skills, createSkills({ library, config: () => config, secrets: () => services.secrets.get() }));
+    gateway.extend(Tool, "skill", skillTool(library));
+    const outbound = () => services.outbound.get();
+    gateway.serve(
+      skills,
+      createHandlers({
+        library,
+        agents: () => services.agents,
+        store: () => services.store.get(),
+        installer: () => ({ settings: () => config.install, outbound, env, signal }),
+        packages: ({ managedDir }) => ({ managedDir, workDir: gateway.stateDir, outbound, env }),
+      }),
+    );
+    gateway.hooks.runPrompt.tap(async (prompt) => {
+      const agentId = services.sessions.get()?.agentOf(prompt.sessionKey) ?? services.agents.defaultId;
+      const { all } = await (await library()).of(agentId);
+      const listed = promptSkills(all, config.limits);
+      return listed && { ...prompt, system: `${prompt.system}\n\n${listed.prompt}`, skills: listed };
+    });
+    gateway.extend(Retention, "skills", {
+      files: ["skills", "skill-tools", "plugins/skills"],
+      holds: "installed skills and their programs",
+      rule: "until `svc skills remove`",
+    });
+  },
+});

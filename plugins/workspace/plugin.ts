@@ -6,6 +6,7 @@ import { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { Sessions } from "@svc/sdk/sessions";
+import { Skills } from "@svc/sdk/skills";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { CommandSandbox, Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
@@ -39,6 +40,7 @@ export default definePlugin({
     approver: live(Approver),
     sessions: live(Sessions),
     identityFiles: live(IdentityFiles),
+    skills: live(Skills),
   },
   provides: [FileOrigins, CommandSandbox],
 
@@ -85,6 +87,7 @@ export default definePlugin({
         config: () => config,
         approver: () => services.approver.get(),
         sessions: () => services.sessions.get(),
+        skills: () => services.skills.get(),
         programs,
         background,
         copies: privateCopies(places.stateDir),

@@ -4,6 +4,19 @@ import { defineHook } from "../hooks.ts";
 import type { OutsideWords } from "../tools/service.ts";
 import type { RunEvent, RunOutcome, RunRequest } from "./service.ts";
 
+/** Skills listed in a prompt, for the session entry. Spec: protocol/stores.md §1 `skillsSnapshot`, `systemPromptReport`. */
+export interface PromptSkills {
+  /** The part of the prompt that lists them. */
+  readonly prompt: string;
+  readonly skills: readonly {
+    readonly name: string;
+    readonly primaryEnv?: string;
+    readonly requiredEnv?: readonly string[];
+    /** Characters of its part of the prompt. */
+    readonly chars: number;
+  }[];
+}
+
 /** Each key is the name a plugin uses: `gateway.hooks.<key>`. */
 export const agentHooks = {
   runBefore: defineHook<RunRequest>()("gate", {
@@ -20,6 +33,8 @@ export const agentHooks = {
     system: string;
     /** External content that was added to the prompt. */
     outside?: readonly OutsideWords[];
+    /** Skills that were added to the prompt. */
+    skills?: PromptSkills;
   }>()("waterfall", {
     name: "runPrompt",
     owner: "agents",

@@ -2,3 +2,4 @@
 export * from "./contract.ts";
 export * from "./identity-files.ts";
 export * from "./service.ts";
+export type { PromptSkills } from "./hooks.ts";

@@ -60,6 +60,8 @@ export interface AgentDirectory {
   memorySearch(id: string): MemorySearch;
   /** Models and limits for files: `agents.defaults.imageModel` and the keys beside it. Absent: none is set. */
   readonly media?: MediaDefaults;
+  /** Names of the skills that the agent may use: `agents.list[].skills`. `undefined`: all; empty: none. */
+  skills(id: string): readonly string[] | undefined;
   /** `agents.defaults.userTimezone`, otherwise the zone of this machine (IANA name). Determines days and hours. */
   readonly timeZone: string;
   /** `agents.defaults.subagents.maxSpawnDepth`: maximum nesting depth of sub-runs. */

@@ -33,7 +33,12 @@ const rules = {
   security: Type.Optional(Type.String({ description: "deny, allowlist or full; default deny" })),
   ask: Type.Optional(Type.String({ description: "off, on-miss or always; default on-miss" })),
   askFallback: Type.Optional(Type.String({ description: "used if nobody answers; default deny" })),
-  autoAllowSkills: Type.Optional(Type.Boolean()),
+  autoAllowSkills: Type.Optional(
+    Type.Boolean({
+      description:
+        "true: programs named by skills that agents cannot write count as allowed, with any arguments; default false",
+    }),
+  ),
 };
 
 const allowed = {

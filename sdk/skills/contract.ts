@@ -39,6 +39,12 @@ export const SkillStatus = Type.Object({
   always: Type.Boolean({ description: "eligible without its requirements" }),
   disabled: Type.Boolean({ description: "`skills.entries.<key>.enabled` is false" }),
   blockedByAllowlist: Type.Boolean({ description: "a bundled skill that `skills.allowBundled` does not list" }),
+  excludedByAgent: Type.Optional(Type.Boolean({ description: "`agents.list[].skills` does not list it" })),
+  outside: Type.Optional(
+    Type.Boolean({
+      description: "a run that had read external content may have written it; agents are not offered it",
+    }),
+  ),
   eligible: Type.Boolean(),
   requirements: SkillNeeds,
   missing: SkillNeeds,
@@ -46,6 +52,26 @@ export const SkillStatus = Type.Object({
   install: Type.Array(SkillInstaller),
 });
 export type SkillStatus = Static<typeof SkillStatus>;
+
+/** A folder that was skipped. */
+export const SkillProblem = Type.Object({ path: Type.String(), reason: Type.String() });
+export type SkillProblem = Static<typeof SkillProblem>;
+
+/** A skill from elsewhere: what it contains, and whether it is installed now. */
+export const SkillPackage = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  directory: Type.String({ description: "where it is, or would be, installed" }),
+  replaces: Type.Boolean({ description: "an installed skill has this directory" }),
+  requirements: SkillNeeds,
+  install: Type.Array(SkillInstaller),
+  files: Type.Array(
+    Type.Object({ path: Type.String(), bytes: Type.Integer({ minimum: 0 }), executable: Type.Boolean() }),
+  ),
+  digest: Type.String({ description: "SHA-256 of names and contents, hex" }),
+  installed: Type.Boolean(),
+});
+export type SkillPackage = Static<typeof SkillPackage>;
 
 /** Skills of an agent, and what they need. */
 export const skills = defineContract("skills", {
@@ -59,6 +85,7 @@ export const skills = defineContract("skills", {
       workspaceDir: Type.String(),
       managedSkillsDir: Type.String(),
       skills: Type.Array(SkillStatus),
+      problems: Type.Optional(Type.Array(SkillProblem, { description: "skipped folders" })),
     }),
   },
   bins: {
@@ -103,5 +130,30 @@ export const skills = defineContract("skills", {
       skillKey: Type.String(),
       config: Type.Unknown({ description: "the entry in clear text, including `apiKey`" }),
     }),
+  },
+  add: {
+    summary: "Inspect a skill from elsewhere, or install it into the state directory",
+    scope: "operator.admin",
+    advertised: false,
+    params: Strict({
+      source: Type.String({
+        minLength: 1,
+        maxLength: 4_096,
+        description: "absolute path of a folder or archive on the gateway's machine, an https URL, or `npm:<package>`",
+      }),
+      name: Type.Optional(Type.String({ minLength: 1, description: "which skill, if the source has several" })),
+      digest: Type.Optional(
+        Type.String({ description: "`digest` of an earlier answer: installs exactly that; absent: only inspects" }),
+      ),
+      replace: Type.Optional(Type.Boolean({ description: "replace an installed skill of this name; default false" })),
+    }),
+    result: SkillPackage,
+  },
+  remove: {
+    summary: "Remove an installed skill and its programs",
+    scope: "operator.admin",
+    advertised: false,
+    params: Strict({ name: NonEmpty }),
+    result: Type.Object({ ok: Type.Literal(true), directory: Type.String() }),
   },
 });

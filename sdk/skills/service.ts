@@ -7,17 +7,24 @@ export interface SkillEnvironment {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute directory of the skill. */
   readonly baseDir: string;
+  /** Absolute directories with programs that were installed for the skill; they precede `PATH`. */
+  readonly path: readonly string[];
 }
 
 /** The eligible skills of agents. */
 export interface Skills {
-  /** Absolute directories that commands of this agent read skills from. */
+  /** Absolute directories, without links, that commands of this agent read: of its skills and of their programs. */
   directories(agentId: string): Promise<readonly string[]>;
   /**
    * Environment of a command that belongs to a skill. No other command gets it.
    * @throws GatewayError `INVALID_REQUEST` if the agent has no eligible skill of this name, with the reason
    */
   environment(agentId: string, name: string): Promise<SkillEnvironment>;
+  /**
+   * Programs named by the eligible skills of an agent, without those of skills that agents can write: absolute, links
+   * resolved. An approval policy with `autoAllowSkills` allows them.
+   */
+  programs(agentId: string): Promise<readonly string[]>;
 }
 
 /** Token of the service. */

@@ -111,6 +111,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
       const beats = hasOwn ? entries[ids.indexOf(id)]?.heartbeat !== undefined : id === defaultId;
       return beats ? { ...NORMAL_HEARTBEAT, ...defaults.heartbeat, ...entries[ids.indexOf(id)]?.heartbeat } : undefined;
     },
+    skills: (id) => entries[ids.indexOf(id)]?.skills,
     memorySearch: (id) => mergeMemorySearch(defaults.memorySearch, entries[ids.indexOf(id)]?.memorySearch),
     media: mediaDefaults(defaults),
     timeZone: defaults.userTimezone ?? machineZone(),

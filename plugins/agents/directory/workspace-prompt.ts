@@ -35,16 +35,33 @@ export interface PromptLimits {
   readonly bootstrapTotalMaxChars: number;
 }
 
+/** A file in the prompt. */
+export interface PromptFile {
+  readonly name: string;
+  readonly rawChars: number;
+  /** Characters of it in the prompt. */
+  readonly injectedChars: number;
+  readonly truncated: boolean;
+}
+
+/** The prompt of a workspace. */
+export interface WorkspacePrompt {
+  /** Empty: there are no files. */
+  readonly text: string;
+  readonly files: readonly PromptFile[];
+}
+
 /**
  * Joins headings, contents and marks where a text was cut. Blank files are left out.
- * @param files in order @returns "" when all files are blank
+ * @param files in order
  */
 export function composePrompt(
   files: readonly { readonly name: string; readonly text: string; readonly isCut: boolean }[],
   { bootstrapMaxChars, bootstrapTotalMaxChars }: PromptLimits,
-): string {
+): WorkspacePrompt {
   let left = bootstrapTotalMaxChars;
   const parts: string[] = [];
+  const facts: PromptFile[] = [];
   for (const { name, text, isCut } of files) {
     const whole = text.trim();
     if (whole === "") continue;
@@ -52,9 +69,10 @@ export function composePrompt(
     left -= kept.length;
     const isShort = isCut || kept.length < whole.length;
     const mark = kept === "" ? `[${name} is left out: the prompt is full]` : `[... ${name} is cut here]`;
+    facts.push({ name, rawChars: text.length, injectedChars: kept.length, truncated: isShort });
     parts.push(`## ${name}\n\n${[kept, ...(isShort ? [mark] : [])].filter(Boolean).join("\n")}`);
   }
-  return parts.length === 0 ? "" : ["# Files of your workspace", ...parts].join("\n\n");
+  return { text: parts.length === 0 ? "" : ["# Files of your workspace", ...parts].join("\n\n"), files: facts };
 }
 
 /**
@@ -87,7 +105,7 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
     }
   }
 
-  return async function workspacePrompt(agentId: string): Promise<string> {
+  return async function workspacePrompt(agentId: string): Promise<WorkspacePrompt> {
     const { workspace } = agents.settings(agentId);
     const { defaults } = agents.config;
     if (agents.has(agentId)) {
@@ -111,15 +129,15 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
 /** Choice: milliseconds a prompt is shared; runs see a manual edit after at most this time. */
 const FRESH_MS = 1_000;
 
-export interface SharedPrompt {
-  of(agentId: string): Promise<string>;
+export interface SharedPrompt<T> {
+  of(agentId: string): Promise<T>;
   /** To be called after files or agents changed: the next run reads the files again. */
   forget(): void;
 }
 
 /** Shares one read of an agent's workspace among runs that start within one second. @param read reads the files */
-export function sharePrompts(read: (agentId: string) => Promise<string>, clock: Pick<Clock, "elapsed">): SharedPrompt {
-  const prompts = new Map<string, { readonly at: number; readonly prompt: Promise<string> }>();
+export function sharePrompts<T>(read: (agentId: string) => Promise<T>, clock: Pick<Clock, "elapsed">): SharedPrompt<T> {
+  const prompts = new Map<string, { readonly at: number; readonly prompt: Promise<T> }>();
   return {
     of(agentId) {
       const known = prompts.get(agentId);

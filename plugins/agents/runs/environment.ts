@@ -9,6 +9,7 @@ import type { Storage } from "@svc/sdk/storage";
 import type { Tools } from "@svc/sdk/tools";
 import type { AgentsConfig } from "../config.ts";
 import type { ConfiguredAgents } from "../directory/directory.ts";
+import type { WorkspacePrompt } from "../directory/workspace-prompt.ts";
 import type { LiveRun } from "./live-runs.ts";
 import type { RunStore } from "./store.ts";
 
@@ -23,7 +24,7 @@ export interface Environment {
   readonly agents: ConfiguredAgents;
   readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;
   /** The part of an agent's system prompt that comes from its workspace files. */
-  readonly workspacePrompt?: (agentId: string) => Promise<string>;
+  readonly workspacePrompt?: (agentId: string) => Promise<WorkspacePrompt>;
   /** The current service that describes pictures. Default: none. */
   readonly descriptions?: () => ImageDescriptions | undefined;
   /** The current section `agents`. */

@@ -179,7 +179,7 @@ async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>,
     }
     const result = await answer(run, env, { conversation, chain, ties, heard, tools: prepared.tools });
     if (result.status === "ok") emitCleared(run, entry, chain);
-    return { result, entry, heard, chain };
+    return { result, entry, heard, chain, report: prepared.report };
   } catch (error) {
     return { result: unprepared(run, env, error), entry, heard };
   } finally {

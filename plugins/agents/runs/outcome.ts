@@ -7,6 +7,7 @@ import { REVOKED, STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "../subagents/sett
 import type { Heard } from "./heard.ts";
 import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
+import type { PromptReport } from "./prompt-report.ts";
 import type { TurnResult } from "./turn.ts";
 
 /** The result of a turn, with its session and models. */
@@ -15,6 +16,7 @@ export interface Conducted {
   readonly entry: SessionEntry | undefined;
   readonly heard: Heard;
   readonly chain?: ModelChain;
+  readonly report?: PromptReport;
 }
 
 /** Outcome of a run that started. */

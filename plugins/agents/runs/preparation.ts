@@ -3,9 +3,11 @@ import type { RunRequest } from "@svc/sdk/agents";
 import type { ResolvedModel, ThinkingLevel } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import { type Context, HISTORY_MESSAGES } from "../history/history.ts";
+import type { WorkspacePrompt } from "../directory/workspace-prompt.ts";
 import type { Environment } from "./environment.ts";
 import type { Heard } from "./heard.ts";
 import { modelRefs, resolveAll, thinkingOf } from "./options.ts";
+import type { PromptReport } from "./prompt-report.ts";
 import { RunTools } from "./tools.ts";
 
 /** Data read at the start of a run. */
@@ -15,8 +17,10 @@ export interface Loaded {
   readonly context: Context;
   /** The caller gave the conversation: it replaces that of the session, and is never summarized. */
   readonly isGiven: boolean;
-  readonly workspace: string;
+  readonly workspace: WorkspacePrompt;
 }
+
+const NO_FILES: WorkspacePrompt = { text: "", files: [] };
 
 /** Reads everything that does not depend on the run's message, in parallel. */
 export async function load(
@@ -28,21 +32,21 @@ export async function load(
   const [entry, context, workspace] = await Promise.all([
     sessions.get(sessionKey),
     sessions.context(sessionKey, HISTORY_MESSAGES),
-    lightContext ? "" : workspaceOf(agentId, env),
+    lightContext ? NO_FILES : workspaceOf(agentId, env),
   ]);
   return { agentId, entry, context, isGiven: false, workspace };
 }
 
 /** Choice: an agent answers even if its files cannot be read. */
-async function workspaceOf(agentId: string, { workspacePrompt, log }: Environment): Promise<string> {
+async function workspaceOf(agentId: string, { workspacePrompt, log }: Environment): Promise<WorkspacePrompt> {
   try {
-    return (await workspacePrompt?.(agentId)) ?? "";
+    return (await workspacePrompt?.(agentId)) ?? NO_FILES;
   } catch (error) {
     log.warn(
       { err: error, agentId },
       "the files of an agent's workspace could not be read; the run continues without them",
     );
-    return "";
+    return NO_FILES;
   }
 }
 
@@ -52,6 +56,7 @@ export interface Preparation {
   readonly system: string;
   readonly tools: RunTools;
   readonly thinking?: ThinkingLevel;
+  readonly report: PromptReport;
 }
 
 /** @throws GatewayError `NOT_FOUND` when none of the models exists */
@@ -65,15 +70,18 @@ export async function prepareRun(
   const { runId, sessionKey, extraSystemPrompt } = request;
   const agent = agents.settings(agentId);
   const models = resolveAll(services.models, modelRefs(request, entry, agent.models, config(), agentId), log);
-  const prompt = [agent.systemPrompt, workspace, extraSystemPrompt].filter(Boolean).join("\n\n");
-  const { system, outside = [] } = await promptHook.emit({ runId, sessionKey, system: prompt });
+  const prompt = [agent.systemPrompt, workspace.text, extraSystemPrompt].filter(Boolean).join("\n\n");
+  const { system, outside = [], skills } = await promptHook.emit({ runId, sessionKey, system: prompt });
   for (const { origin, text } of outside) heard.add(origin, text);
   const thinking = thinkingOf(request, entry, config(), agentId);
+  const tools = new RunTools(request, agentId, services.tools, heard);
+  const report = { system, workspace, directory: agent.workspace, tools, ...(skills && { skills }) };
   return {
     agentId,
     models,
     system,
-    tools: new RunTools(request, agentId, services.tools, heard),
+    tools,
+    report,
     ...(thinking === undefined ? {} : { thinking }),
   };
 }

@@ -4,14 +4,17 @@ import type { Environment } from "./environment.ts";
 import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
 import type { Conducted } from "./outcome.ts";
+import { promptNote } from "./prompt-report.ts";
 
 /** Never rejects. */
 export async function noteOnSession(run: LiveRun, env: Environment, conducted: Conducted): Promise<void> {
+  const { sessionKey } = run.request;
+  const { report, chain, entry } = conducted;
+  const { defaults } = env.config();
   try {
-    await env.services.sessions.update(
-      run.request.sessionKey,
-      sessionNote(conducted, env.config().defaults.contextTokens),
-    );
+    const about = { entry, sessionKey, limits: defaults, now: env.clock.now() };
+    const prompt = report && chain ? promptNote(report, { ...about, model: chain.current }) : {};
+    await env.services.sessions.update(sessionKey, { ...sessionNote(conducted, defaults.contextTokens), ...prompt });
   } catch (error) {
     env.log.warn({ err: error, runId: run.id }, "the session entry could not be updated after a run");
   }

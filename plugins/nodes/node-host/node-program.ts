@@ -9,6 +9,7 @@ import { createNodeCommands } from "./node-commands.ts";
 import { liveAsNode } from "./node-life.ts";
 import type { NodeState } from "./node-states.ts";
 import type { NodeTarget } from "./target.ts";
+import { createSkillPrograms } from "./skill-programs.ts";
 import { createUplink } from "./uplink.ts";
 
 export interface NodeProgram {
@@ -49,6 +50,7 @@ export async function runNodeProgram(program: NodeProgram): Promise<0 | 1> {
     secrets: () => secrets,
     cwd,
     prepared: new PreparedContents(),
+    skillPrograms: createSkillPrograms({ client: () => uplink.client, places }),
     tell: uplink.tell,
     note,
     signal: ending.signal,

@@ -7,6 +7,7 @@ import {
   bindFiles,
   commandText,
   type ExecPolicyStore,
+  type ExecRules,
   judgeRun,
   type ProgramEnd,
   type ProgramPlaces,
@@ -14,6 +15,7 @@ import {
   resolveProgram,
   rulesFor,
   runProgram,
+  withPrograms,
 } from "@svc/kit/exec";
 import type { BoundFile, SystemRunPlan } from "@svc/sdk/approvals";
 import { messageOf } from "@svc/sdk/errors";
@@ -38,6 +40,8 @@ export interface RunSurroundings {
   /** Default working directory of programs; absolute. */
   readonly cwd: string;
   readonly prepared: PreparedContents;
+  /** Programs of this machine that skills of the gateway name. Default none. */
+  readonly skillPrograms?: () => Promise<readonly string[]>;
   /** Sends a report to the gateway: `exec.started`, `exec.finished`, `exec.denied`. */
   readonly tell: (event: string, payload: object) => void;
   /** Prints a line for the owner of this machine. */
@@ -56,10 +60,20 @@ export async function prepareRun(params: PrepareParams, at: RunSurroundings): Pr
   const resolvedPath = await programOf(plan, at.places);
   const cmdText = plan.rawCommand ?? commandText(plan.argv);
   const answer = { cmdText, plan: { ...plan }, resolvedPath, home: homedir(), root: await realpath(at.cwd) };
-  if (bindsNothing(rulesFor(await at.policy.policy(), plan.agentId))) return answer;
+  const rules = rulesFor(await at.policy.policy(), plan.agentId);
+  if (bindsNothing(rules)) return answer;
   const { files, hidesScript } = await contentsToApprove(bindable(plan, resolvedPath, at));
   at.prepared.keep(plan, files);
-  return { ...answer, files, ...(hidesScript && { hidesScript }) };
+  const isSkillProgram = (await programsOf(rules, at)).includes(resolvedPath);
+  return { ...answer, files, ...(hidesScript && { hidesScript }), ...(isSkillProgram && { isSkillProgram }) };
+}
+
+/** Programs that the policy allows because skills name them. */
+async function programsOf(
+  { autoAllowSkills }: ExecRules,
+  { skillPrograms }: RunSurroundings,
+): Promise<readonly string[]> {
+  return autoAllowSkills === true ? ((await skillPrograms?.()) ?? []) : [];
 }
 
 interface PreparedAnswer {
@@ -73,6 +87,8 @@ interface PreparedAnswer {
   readonly files?: readonly BoundFile[];
   /** An interpreter with an unknown script: no allowlist entry applies to it. */
   readonly hidesScript?: true;
+  /** The policy counts the program as allowed, because a skill of the gateway names it. */
+  readonly isSkillProgram?: true;
 }
 
 function bindable({ argv, cwd }: PlacedPlan, file: string, { places }: RunSurroundings) {
@@ -137,8 +153,9 @@ async function whyNotHere(
   file: string,
   at: RunSurroundings,
 ): Promise<string | undefined> {
-  const rules = rulesFor(await at.policy.policy(), plan.agentId);
-  if (bindsNothing(rules)) return undefined;
+  const own = rulesFor(await at.policy.policy(), plan.agentId);
+  if (bindsNothing(own)) return undefined;
+  const rules = withPrograms(own, await programsOf(own, at));
   const run = bindable(plan, file, at);
   const place = { root: at.cwd, contents: await bindFiles(run, "runs") };
   const verdict = judgeRun(rules, plan, file, Object.keys(env ?? {}), place);

@@ -11,6 +11,8 @@ export interface Uplink {
   /** Sends reports to this client from now on, starting with those that waited. */
   attach(client: GatewayClient): void;
   detach(): void;
+  /** The current connection. */
+  readonly client: GatewayClient | undefined;
   /** Queues `node.event`. Never throws. */
   tell(event: string, payload: object): void;
   /** Resolves when all sent reports are delivered or undeliverable, and notes those that never had a connection. Never rejects. */
@@ -44,6 +46,9 @@ export function createUplink(note: (line: string) => void): Uplink {
     },
     detach() {
       current = undefined;
+    },
+    get client() {
+      return current;
     },
     tell(event, payload) {
       const report = { event, payloadJSON: JSON.stringify(payload) };

@@ -1,6 +1,6 @@
 /** Decides by the node's policy and by people whether a program may run on a node. Spec: protocol/clients.md §1 `nodes run`. */
 import { randomUUID } from "node:crypto";
-import { type ExecRules, judgeRun, rulesFor } from "@svc/kit/exec";
+import { type ExecRules, judgeRun, rulesFor, withPrograms } from "@svc/kit/exec";
 import { GatewayError, matches } from "@svc/sdk";
 import {
   type BoundFile,
@@ -26,6 +26,7 @@ export interface PreparedRun {
   /** File contents that an approval binds. */
   readonly files?: readonly BoundFile[];
   readonly hidesScript?: boolean;
+  readonly isSkillProgram?: boolean;
 }
 
 /** Params of `system.run` that name the run, and its approval if there is one. */
@@ -76,11 +77,12 @@ const ASKED_BY_SESSION = { security: "full", ask: "always" } as const;
 async function rulesOf(
   client: Caller,
   { env }: RunRequest,
-  { nodeId, plan, resolvedPath, home, root, files = [], hidesScript = false }: PreparedRun,
+  { nodeId, plan, resolvedPath, home, root, files = [], hidesScript = false, isSkillProgram = false }: PreparedRun,
 ): Promise<ExecRules | undefined> {
   const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
   if (!matches(ExecPolicySnapshot, snapshot)) throw unknownForm("its policy file");
-  const rules = rulesFor(snapshot.file, plan.agentId);
+  const own = rulesFor(snapshot.file, plan.agentId);
+  const rules = withPrograms(own, isSkillProgram && resolvedPath !== undefined ? [resolvedPath] : []);
   const contents = { scope: "all", files, hidesScript } as const;
   const known = { ...(home !== undefined && { home }), ...(root !== undefined && { root }) };
   const place = { ...known, contents, isElsewhere: true };

@@ -19,6 +19,7 @@ const Prepared = Type.Object({
   files: Type.Optional(Type.Array(BoundFile)),
   hidesScript: Type.Optional(Type.Boolean()),
   root: Type.Optional(Type.String()),
+  isSkillProgram: Type.Optional(Type.Boolean()),
 });
 
 /** Result of `system.run`. */

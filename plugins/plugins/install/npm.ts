@@ -1,7 +1,7 @@
 /** Runs the npm of this Node installation with the user's own settings only: registry, credentials, proxy, cache. */
-import { existsSync } from "node:fs";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute } from "node:path";
 import { findOnPath, type ProgramEnd, type ProgramRun, type runProgram } from "@svc/kit/exec";
+import { installerEnvironment, NPM_FLAGS, npmCommand } from "@svc/kit/npm";
 import { cut, visible } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
 import { InstallFailure, type InstallStep } from "./failure.ts";
@@ -15,29 +15,6 @@ const TIMEOUT = 10 * 60_000;
 /** Number of npm output lines that are shown. */
 const SHOWN = 20;
 
-/** npm settings that control where packages come from and how they are reached; all others are set here. */
-const KEPT_SETTINGS =
-  /^npm_config_(?:registry|_?auth|_authtoken|userconfig|globalconfig|cache|cafile|ca|cert|key|keyfile|certfile|proxy|https_proxy|http_proxy|noproxy|strict_ssl|local_address|fetch_\w+|maxsockets|prefer_offline|offline|@\S*|\/\/\S*|.*:registry)$/i;
-
-/** Other variables a program needs to run, to reach the network and to find the user's settings. */
-const KEPT_VARIABLES =
-  /^(?:path|home|userprofile|appdata|localappdata|systemroot|comspec|pathext|temp|tmp|tmpdir|lang|lc_\w+|(?:https?|all|no)_proxy|ssl_cert_(?:file|dir)|node_extra_ca_certs|xdg_\w+)$/i;
-
-/** Flags that turn off scripts, projects and git: npm does nothing beyond the command itself. */
-const ALWAYS = [
-  "--ignore-scripts",
-  "--no-audit",
-  "--no-fund",
-  "--no-update-notifier",
-  "--no-workspaces",
-  "--no-global",
-  "--no-color",
-  "--no-progress",
-  "--loglevel=error",
-  "--logs-max=0",
-  "--git=no-git-while-installing-plugins", // a dependency from a git repository would run its scripts
-];
-
 /** Runs npm or git: the program with this name on `PATH`, or at this absolute path. */
 export type Run = (
   argv: readonly string[],
@@ -45,16 +22,10 @@ export type Run = (
 ) => Promise<ProgramEnd>;
 
 /**
- * Settings that `npm run` leaves in the environment are not passed on.
- * @param env source of the variables for npm and git; see `KEPT_VARIABLES` and `KEPT_SETTINGS`
+ * @param env source of the variables for npm and git; see `installerEnvironment`
  */
 export function createRun(start: typeof runProgram, env: Readonly<Record<string, string | undefined>>): Run {
-  const kept = Object.fromEntries(
-    Object.entries(env).filter(
-      (entry): entry is [string, string] =>
-        entry[1] !== undefined && (KEPT_VARIABLES.test(entry[0]) || KEPT_SETTINGS.test(entry[0])),
-    ),
-  );
+  const kept = installerEnvironment(env);
   return async (argv, { env: more, ...options }) => {
     const [name = ""] = argv;
     const places = { path: env["PATH"] ?? "", platform: process.platform };
@@ -64,20 +35,10 @@ export function createRun(start: typeof runProgram, env: Readonly<Record<string,
   };
 }
 
-/** The npm next to the running Node, where all installers put it; otherwise the one on `PATH`. */
-function npmCommand(node: string): readonly string[] {
-  const bin = dirname(node);
-  const script = [
-    join(bin, "../lib/node_modules/npm/bin/npm-cli.js"),
-    join(bin, "node_modules/npm/bin/npm-cli.js"),
-  ].find(existsSync);
-  return script === undefined ? ["npm"] : [node, script];
-}
-
 /** @returns a function that runs npm and returns its output; it throws InstallFailure with npm's own output */
 export function createNpm(run: Run): Npm {
   return async (step, args, cwd) => {
-    const argv = [...npmCommand(process.execPath), ...args, ...ALWAYS];
+    const argv = [...npmCommand(process.execPath), ...args, ...NPM_FLAGS];
     const end = await run(argv, { cwd, env: {}, timeoutMs: TIMEOUT }).catch((error: unknown) => {
       throw new InstallFailure(step, `npm cannot be started: ${messageOf(error)}`, "install npm next to this Node");
     });

@@ -1,9 +1,19 @@
 /** Decides whether a command may run now: first the policy, then people if the policy requires an approval. */
-import { type BindableRun, bindFiles, type Binding, commandText, limitsOf, rulesFor } from "@svc/kit/exec";
+import {
+  type BindableRun,
+  bindFiles,
+  type Binding,
+  commandText,
+  type ExecRules,
+  limitsOf,
+  rulesFor,
+  withPrograms,
+} from "@svc/kit/exec";
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { AllowedProgram, BoundFile, ExecPolicyFile } from "@svc/sdk/approvals";
 import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { Sessions } from "@svc/sdk/sessions";
+import type { Skills } from "@svc/sdk/skills";
 import type { ExecConfig } from "../config.ts";
 import type { Command } from "./command.ts";
 import { hasAllowlist, judged, nextStep, type SessionSays, type Verdict } from "./judgement.ts";
@@ -14,6 +24,7 @@ export interface PermissionSources {
   limits(): Pick<ExecConfig, "security" | "ask">;
   approver(): Approver | undefined;
   sessions(): Pick<Sessions, "get" | "canonicalKey"> | undefined;
+  skills?(): Pick<Skills, "programs"> | undefined;
   /** Whether commands of this agent run in a sandbox. Absent: none do. */
   sandboxed?(agentId: string): boolean | Promise<boolean>;
 }
@@ -24,6 +35,8 @@ export interface Wanted {
   readonly env: Readonly<Record<string, string>>;
   /** `PATH` of the command. */
   readonly path: string;
+  /** The skill that the command belongs to, with the variables that an operator gave it. Absent: none. */
+  readonly skill?: { readonly name: string; readonly env: Readonly<Record<string, string>> } | undefined;
   readonly agentId: string;
   readonly sessionKey: string;
   /** Set when people must approve regardless of the policy: the reason they are shown. */
@@ -91,7 +104,7 @@ async function judgeNow(
   asked?: Binding,
 ): Promise<{ verdict: Exclude<Verdict, { verdict: "deny" }>; contents: Binding | undefined }> {
   const { command, env, agentId, sessionKey } = wanted;
-  const [rules, limits] = [rulesFor(await sources.policy(), agentId), sources.limits()];
+  const [rules, limits] = [await rulesOf(agentId, sources), sources.limits()];
   const isSandboxed = (await sources.sandboxed?.(agentId)) === true;
   const says: SessionSays = { limits: await limitsOf(sources.sessions(), sessionKey), isSandboxed };
   // An entry names a program by its path, which identifies nothing if agents can write that file; so contents are compared.
@@ -109,6 +122,12 @@ async function judgeNow(
     `agents can write a file that it runs, and no allowlist entry binds these contents to these arguments (${verdict.reason})`,
     `an operator can bind them: ${addCommand(entry, agentId)}`,
   );
+}
+
+async function rulesOf(agentId: string, { policy, skills }: PermissionSources): Promise<ExecRules> {
+  const rules = rulesFor(await policy(), agentId);
+  const programs = rules.autoAllowSkills === true ? await skills?.()?.programs(agentId) : undefined;
+  return withPrograms(rules, programs ?? []);
 }
 
 /** An entry for exactly this command, if agents can write exactly one of the files it runs. Pure. */
@@ -132,7 +151,8 @@ async function ask(
   { approver }: PermissionSources,
   signal: AbortSignal,
 ): Promise<ApprovalAnswer> {
-  const { agentId, sessionKey, command, env, because, setting } = wanted;
+  const { agentId, sessionKey, command, because, setting, skill } = wanted;
+  const env = { ...skill?.env, ...wanted.env };
   const asker = approver();
   if (!asker) {
     throw denied(
@@ -145,7 +165,16 @@ async function ask(
     return await asker.ask({
       title: questionTitle(wanted),
       // Choice: `allow-always` applies only to this command, directory, environment, agent, session and these contents.
-      subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey, ...(files.length > 0 && { files }) },
+      subject: {
+        argv: plan.argv,
+        file,
+        cwd: plan.cwd,
+        env,
+        agentId,
+        sessionKey,
+        ...(skill && { skill: skill.name }),
+        ...(files.length > 0 && { files }),
+      },
       ...(files.length > 0 && { files }),
       kind: "tool:exec",
       because,
@@ -160,14 +189,19 @@ async function ask(
   }
 }
 
-/** Title of the question: the command, preceded by its directory and added variables unless both are the default. Pure. */
-export function questionTitle({ command: { text, directory }, env }: Pick<Wanted, "command" | "env">): string {
-  const names = Object.keys(env).sort();
-  const isUsual = directory === "" && names.length === 0;
+/** Title of the question: the command, preceded by its directory, skill and added variables unless all are the default. Pure. */
+export function questionTitle({
+  command: { text, directory },
+  env,
+  skill,
+}: Pick<Wanted, "command" | "env" | "skill">): string {
+  const names = Object.keys({ ...skill?.env, ...env }).sort();
+  const isUsual = directory === "" && names.length === 0 && skill === undefined;
   // A command that starts with `[` gets a real prefix, so that it cannot imitate one.
   if (isUsual && !text.startsWith("[")) return text;
   const where = directory === "" ? "the workspace" : JSON.stringify(directory);
-  return `[in ${where}${names.length === 0 ? "" : `, with ${names.join(", ")}`}] ${text}`;
+  const of = skill === undefined ? "" : `, for the skill ${JSON.stringify(skill.name)}`;
+  return `[in ${where}${of}${names.length === 0 ? "" : `, with ${names.join(", ")}`}] ${text}`;
 }
 
 function withSetting(why: string, setting: string | undefined): string {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { type Binding, limitsOf, rulesFor } from "@svc/kit/exec";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, floorOf, type Origin, Strict, Type, unavailable } from "@svc/sdk";
+import type { SkillEnvironment, Skills } from "@svc/sdk/skills";
 import { defineTool, type ToolContext, type ToolResult } from "@svc/sdk/tools";
 import { type ExecConfig, MAX_TIMEOUT_SECONDS } from "../config.ts";
 import { writablePlace } from "../files/change.ts";
@@ -12,6 +13,7 @@ import type { OriginRecord, Span } from "../origins/record.ts";
 import type { PlaceSources } from "../place.ts";
 import type { BackgroundCommands, Owner } from "../process/background.ts";
 import { keptOutput } from "../process/output.ts";
+import { hiding } from "../process/hiding.ts";
 import type { Programs } from "../process/programs.ts";
 import { endText, withNote } from "../process/report.ts";
 import type { AgentSandbox, Launch } from "../sandbox/agent-sandbox.ts";
@@ -37,10 +39,11 @@ export interface ExecSources extends PlaceSources, PermissionSources {
   readonly record: Pick<OriginRecord, "begin" | "named">;
   /** Environment of the gateway. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  skills?(): Skills | undefined;
 }
 
 /** A permitted command, with its start outside a sandbox. */
-interface Prepared extends Pick<Ready, "env" | "origin"> {
+interface Prepared extends Pick<Ready, "env" | "origin" | "hidden"> {
   readonly command: Command;
   readonly start: HeldStart;
 }
@@ -53,6 +56,8 @@ interface Ready {
   /** Must be called when the command has ended or did not start. Safe to call twice. @throws Error the storage failed; everything else is released */
   release(): Promise<void>;
   readonly env: Readonly<Record<string, string>>;
+  /** Values of the skill's variables, which its output does not show. */
+  readonly hidden: readonly string[];
   /** Origin of content in its output and files; `undefined`: the owner. */
   readonly origin: Origin | undefined;
 }
@@ -83,6 +88,13 @@ export function execTool(sources: ExecSources) {
       env: Type.Optional(
         Type.Record(Type.String(), Type.String(), { description: "Variables in addition to the default ones" }),
       ),
+      skill: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 64,
+          description: "Name of the skill whose instructions say to run this; the command gets its key and programs",
+        }),
+      ),
     }),
     scope: "operator.write",
     // Choice: in a sandbox without a network code may run without asking, since it cannot send anything out.
@@ -92,10 +104,10 @@ export function execTool(sources: ExecSources) {
     brings: "none",
     label: "Run command",
     runOnly: true,
-    async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, ...context }) {
+    async run({ command: text, workdir, timeout, background = false, env: given = {}, skill }, { call, ...context }) {
       const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
       const wasInForce = await sources.sandbox.inForce(owner.agentId);
-      const request = { command: text, workdir, ...owner };
+      const request = { command: text, workdir, ...owner, ...(skill !== undefined && { skill }) };
       const allowed = await prepared(request, given, sources, { owner, ...context });
       const ready = await confined(allowed, { agentId: owner.agentId, wasInForce }, sources);
       let isRunning = false;
@@ -113,14 +125,16 @@ export function execTool(sources: ExecSources) {
 
 /** Judges the command as it will run, and checks it again after people have answered. */
 async function prepared(
-  request: CommandRequest,
+  request: CommandRequest & { readonly skill?: string },
   given: Readonly<Record<string, string>>,
   sources: ExecSources,
   { outside, because, signal: runSignal }: Asking,
 ): Promise<Prepared> {
   const { agentId, sessionKey } = request;
   const added = addedVariables(given);
-  const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
+  const skill = request.skill === undefined ? undefined : await skillOf(agentId, request.skill, sources);
+  const pathPrepend = [...(skill?.path ?? []), ...sources.config().pathPrepend];
+  const env = commandEnvironment({ own: sources.env, pathPrepend }, { ...skill?.env, ...added });
   const rules = rulesFor(await sources.policy(), agentId);
   const path = env["PATH"] ?? "";
   const sessions = await limitsOf(sources.sessions(), sessionKey);
@@ -129,7 +143,7 @@ async function prepared(
   const how = { isJudged: isAsked || hasAllowlist(rules, limits, sessions), path };
   const find = async () => commandOf(request, await writablePlace(agentId, sources), how);
   const command = await find();
-  const wanted: Wanted = { command, env: added, path, agentId, sessionKey, because };
+  const wanted: Wanted = { command, env: added, path, agentId, sessionKey, because, skill };
   const ending = new AnySignal(runSignal, sources.programs.signal);
   let binding: Binding | undefined;
   try {
@@ -144,7 +158,18 @@ async function prepared(
   }
   const named = await sources.record.named(agentId, request.command, command.directory);
   const origin = floorOf([outside?.origin, fetchedBy(request.command), named]);
-  return { command, env, origin, start: await held(wanted, binding, sources) };
+  const hidden = Object.values(skill?.env ?? {});
+  return { command, env, hidden, origin, start: await held(wanted, binding, sources) };
+}
+
+/** @throws GatewayError `INVALID_REQUEST`: the agent has no such skill, or it cannot be used; `UNAVAILABLE` */
+async function skillOf(
+  agentId: string,
+  name: string,
+  { skills }: ExecSources,
+): Promise<SkillEnvironment & { readonly name: string }> {
+  const service = skills?.() ?? unavailable("no plugin provides skills; omit skill, or see svc plugins why skills");
+  return { name, ...(await service.environment(agentId, name)) };
 }
 
 /** @throws GatewayError `FORBIDDEN`: the script has changed since it was judged */
@@ -158,9 +183,9 @@ async function held(wanted: Wanted, binding: Binding | undefined, sources: ExecS
 
 /** Puts a prepared command into the sandbox of its agent. Releases its resources when it cannot start. */
 async function confined(
-  { command, env, origin, start }: Prepared,
+  { command, env, hidden, origin, start }: Prepared,
   { agentId, wasInForce }: { readonly agentId: string; readonly wasInForce: boolean },
-  { sandbox, record }: ExecSources,
+  { sandbox, record, skills }: ExecSources,
 ): Promise<Ready> {
   let launch: Launch | undefined;
   let span: Span | undefined;
@@ -171,10 +196,11 @@ async function confined(
   };
   try {
     const program = { file: start.file, argv: start.argv, cwd: command.plan.cwd };
-    launch = await sandbox.confine(program, agentId, wasInForce, start.directories);
+    const readable = wasInForce ? ((await skills?.()?.directories(agentId)) ?? []) : [];
+    launch = await sandbox.confine(program, agentId, wasInForce, [...start.directories, ...readable]);
     span = origin && (await record.begin(agentId, origin));
     await start.check();
-    return { text: command.text, launch, env, origin, release };
+    return { text: command.text, launch, env, hidden, origin, release };
   } catch (error) {
     await release();
     throw error;
@@ -182,12 +208,12 @@ async function confined(
 }
 
 async function ran(
-  { launch, env, origin }: Ready,
+  { launch, env, hidden, origin }: Ready,
   timeoutSec: number,
   { programs, clock }: ExecSources,
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  const output = keptOutput();
+  const output = keptOutput(hiding(hidden));
   const begun = clock.elapsed();
   const program = programs.start({
     ...launch,
@@ -224,13 +250,13 @@ function sandboxed({ hold }: Launch): { readonly sandboxed?: true } {
 }
 
 function started(
-  { text, launch, env, origin, release }: Ready,
+  { text, launch, env, hidden, origin, release }: Ready,
   owner: Owner,
   timeoutSec: number | undefined,
   { background }: ExecSources,
 ): ToolResult {
   const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
-  const { id, program } = background.start(owner, { text, ...launch, env, origin, ...limit });
+  const { id, program } = background.start(owner, { text, ...launch, env, hidden, origin, ...limit });
   // If the end cannot be recorded, more files than necessary count as external content, which is safe.
   program.ended.then(release).catch(() => undefined);
   const told = `running in the background as ${id}; process poll with sessionId ${id} returns its output and reports its end`;

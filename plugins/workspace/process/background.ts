@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { BoundedText, type ProgramOutcome, type RunningProgram } from "@svc/kit/exec";
 import { type Clock, notFound, type Origin, unavailable } from "@svc/sdk";
 import type { Launch } from "../sandbox/agent-sandbox.ts";
+import { hiding } from "./hiding.ts";
 import { Output } from "./output.ts";
 import type { Programs } from "./programs.ts";
 
@@ -17,6 +18,8 @@ export interface BackgroundStart extends Launch {
   readonly text: string;
   readonly origin: Origin | undefined;
   readonly env: Readonly<Record<string, string>>;
+  /** Values that its output does not show. Default none. */
+  readonly hidden?: readonly string[];
   /** Timeout in milliseconds; absent: none. */
   readonly timeoutMs?: number;
 }
@@ -66,7 +69,7 @@ export class BackgroundCommands {
   }
 
   /** @throws GatewayError `UNAVAILABLE`: too many are running */
-  start(owner: Owner, { text, origin, ...what }: BackgroundStart): Background {
+  start(owner: Owner, { text, origin, hidden = [], ...what }: BackgroundStart): Background {
     const running = this.list(owner).filter(({ outcome }) => outcome === undefined);
     if (running.length >= MAX_RUNNING_EACH) {
       unavailable(`${MAX_RUNNING_EACH} commands are already running in the background; end some with process kill`);
@@ -75,6 +78,7 @@ export class BackgroundCommands {
     const listeners = new Set<() => void>();
     const tell = () => listeners.forEach((listener) => listener());
     const output = new Output(
+      hiding(hidden),
       (given) => log.add(given),
       (given) => command.fresh.add(given),
       tell,

@@ -17,6 +17,8 @@ export interface ExecRules {
   readonly ask: "off" | "on-miss" | "always";
   readonly askFallback: "deny" | "allowlist" | "full";
   readonly allowlist: readonly AllowedProgram[];
+  /** Programs named by skills count as allowed; see `withPrograms`. Absent: they do not. */
+  readonly autoAllowSkills?: true;
 }
 
 /** Verdict on a command. `ask`: run it only after approval; `fallback`: what applies if nobody answers. */
@@ -51,10 +53,12 @@ export function rulesFor(file: ExecPolicyFile, agentId: string | null): ExecRule
   const all = ofAgent(file, "*");
   const said = (key: keyof typeof EXEC_POLICY_WORDS) => [own, all, file.defaults].map((level) => level?.[key]);
   const entries = [...(own?.allowlist ?? []), ...(agentId === "*" ? [] : (all?.allowlist ?? []))];
+  const isAuto = [own, all, file.defaults].find((level) => level?.autoAllowSkills !== undefined)?.autoAllowSkills;
   return {
     security: wordOf(EXEC_POLICY_WORDS.security, said("security"), "deny"),
     ask: wordOf(EXEC_POLICY_WORDS.ask, said("ask"), "on-miss"),
     askFallback: wordOf(EXEC_POLICY_WORDS.askFallback, said("askFallback"), "deny"),
+    ...(isAuto === true && { autoAllowSkills: true }),
     allowlist: entries.map(({ pattern, args, cwd, anyArguments, sha256 }) => ({
       pattern,
       ...(args && { args }),
@@ -63,6 +67,18 @@ export function rulesFor(file: ExecPolicyFile, agentId: string | null): ExecRule
       ...(sha256 !== undefined && { sha256 }),
     })),
   };
+}
+
+/**
+ * Adds entries for programs of skills, if the policy allows these. Choice: with any arguments, which never applies to
+ * programs that run other code; a program that agents can write stays excluded.
+ * @param files absolute, links resolved
+ */
+export function withPrograms(rules: ExecRules, files: readonly string[]): ExecRules {
+  if (rules.autoAllowSkills !== true) return rules;
+  const plain = files.filter((file) => !/[*?]/.test(file)); // a pattern would mean other programs, too
+  const entries = plain.map((pattern) => ({ pattern, anyArguments: true }));
+  return { ...rules, allowlist: [...rules.allowlist, ...entries] };
 }
 
 /** Ids are untrusted: `constructor` must not match an inherited property. */

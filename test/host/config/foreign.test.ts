@@ -87,7 +87,7 @@ describe("keys of existing configurations", () => {
       hooks: { internal: { enabled: true } },
       commands: { native: "auto", restart: true },
       messages: { ackReaction: "eyes", queue: { mode: "collect" } },
-      agents: { list: [{ id: "main" }, { id: "b", skills: ["x"] }] },
+      agents: { list: [{ id: "main" }, { id: "b", humanDelay: { mode: "off" } }] },
       plugins: { entries: { memory: { config: { a: 1 } } } },
     });
     assert.deepEqual([configIssues(file, owners), unownedKeys(file, owners)], [[], []]);
@@ -101,7 +101,7 @@ describe("keys of existing configurations", () => {
         "commands.native",
         "commands.restart",
         "messages.ackReaction",
-        "agents.list[1].skills",
+        "agents.list[1].humanDelay",
         "plugins.entries.memory.config",
       ],
     );

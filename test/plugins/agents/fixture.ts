@@ -150,7 +150,14 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
       ),
       agents: directory,
       promptHook: waterfall(),
-      ...(options.workspacePrompt ? { workspacePrompt: options.workspacePrompt } : {}),
+      ...(options.workspacePrompt
+        ? {
+            workspacePrompt: async (agentId: string) => ({
+              text: (await options.workspacePrompt?.(agentId)) ?? "",
+              files: [],
+            }),
+          }
+        : {}),
       config: () => directory.config,
       queue: () => queue,
       delivery: () => options.delivery,

@@ -104,6 +104,7 @@ function shedPlugin(shed: Shed) {
         heartbeat: () => undefined,
         memorySearch: () => ({}),
         timeZone: "UTC",
+        skills: () => undefined,
         maxSpawnDepth: 1,
       });
       gateway.provide(GroupToolPolicy, {

@@ -20,6 +20,7 @@ const agents: AgentDirectory = {
   heartbeat: () => undefined,
   memorySearch: () => ({}),
   timeZone: "UTC",
+  skills: () => undefined,
   maxSpawnDepth: 1,
   has: () => true,
 };

@@ -27,6 +27,7 @@ function shed() {
         heartbeat: () => undefined,
         memorySearch: () => ({}),
         timeZone: "UTC",
+        skills: () => undefined,
         maxSpawnDepth: 1,
       });
       gateway.start(() => void (found.tools = gateway.services.tools));

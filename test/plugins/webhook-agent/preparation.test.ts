@@ -15,6 +15,7 @@ const agents: AgentDirectory = {
   heartbeat: () => undefined,
   memorySearch: () => ({}),
   timeZone: "UTC",
+  skills: () => undefined,
   maxSpawnDepth: 1,
   has: (id) => id === "main" || id === "ops",
 };

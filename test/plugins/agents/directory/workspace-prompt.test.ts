@@ -18,17 +18,21 @@ const file = (name: string, text: string, isCut = false) => ({ name, text, isCut
 
 describe("the prompt of workspace files", () => {
   it("has a heading for each file and nothing for empty ones", () => {
-    const prompt = composePrompt(
+    const { text: prompt, files: facts } = composePrompt(
       [file("AGENTS.md", "one\n"), file("USER.md", " \n"), file("SOUL.md", "two")],
       limits(9, 9),
     );
     assert.equal(prompt, "# Files of your workspace\n\n## AGENTS.md\n\none\n\n## SOUL.md\n\ntwo");
-    assert.equal(composePrompt([file("USER.md", " ")], limits(9, 9)), "");
-    assert.equal(composePrompt([], limits(9, 9)), "");
+    assert.deepEqual(facts, [
+      { name: "AGENTS.md", rawChars: 4, injectedChars: 3, truncated: false },
+      { name: "SOUL.md", rawChars: 3, injectedChars: 3, truncated: false },
+    ]);
+    assert.equal(composePrompt([file("USER.md", " ")], limits(9, 9)).text, "");
+    assert.equal(composePrompt([], limits(9, 9)).text, "");
   });
 
   it("marks a file that is cut", () => {
-    const prompt = composePrompt([file("AGENTS.md", "abcdef"), file("SOUL.md", "abc", true)], limits(3, 99));
+    const { text: prompt } = composePrompt([file("AGENTS.md", "abcdef"), file("SOUL.md", "abc", true)], limits(3, 99));
     assert.match(prompt, /abc\n\[\.\.\. AGENTS\.md is cut here\]/);
     assert.match(prompt, /abc\n\[\.\.\. SOUL\.md is cut here\]/);
     assert.doesNotMatch(prompt, /abcd/);
@@ -36,12 +40,12 @@ describe("the prompt of workspace files", () => {
 
   it("names files that the whole has no room for", () => {
     const files = [file("A", "aaaa"), file("B", "bbbb"), file("C", "cccc")];
-    const prompt = composePrompt(files, limits(4, 6));
+    const { text: prompt } = composePrompt(files, limits(4, 6));
     assert.match(prompt, /## A\n\naaaa\n\n## B\n\nbb\n\[\.\.\. B is cut here\]\n\n## C\n\n\[C is left out/);
   });
 
   it("cuts between characters", () => {
-    assert.match(composePrompt([file("A", "a🌙b")], limits(2, 9)), /## A\n\na\n\[/);
+    assert.match(composePrompt([file("A", "a🌙b")], limits(2, 9)).text, /## A\n\na\n\[/);
   });
 });
 
@@ -50,8 +54,9 @@ async function setUp(t: TestContext, defaults: object = {}) {
   const config = (more: object) => withDefaults(AgentsConfig, { defaults: { ...defaults, ...more } });
   const agents = createLiveAgents(config({}), () => ({ stateDir, home: stateDir }));
   const warnings: string[] = [];
-  const prompt = createWorkspacePrompt(agents, { warn: (_, message) => void warnings.push(message) });
+  const read = createWorkspacePrompt(agents, { warn: (_, message) => void warnings.push(message) });
   const workspace = join(stateDir, "workspace");
+  const prompt = async (agentId: string) => (await read(agentId)).text;
   return { agents, config, prompt, stateDir, warnings, workspace };
 }
 

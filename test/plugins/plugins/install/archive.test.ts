@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
 import { gzipSync } from "node:zlib";
+import { ARCHIVE_BOUNDS } from "@svc/kit/archive";
 import { Header, type HeaderData } from "tar";
-import { ARCHIVE_LIMITS } from "../../../../plugins/plugins/install/archive-rules.ts";
 import { lookInto } from "../../../../plugins/plugins/install/archive-thread.ts";
-import { readArchive } from "../../../../plugins/plugins/install/archive.ts";
+import { PACKAGE_LIMITS, readArchive } from "../../../../plugins/plugins/install/archive.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "svc-archives-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -104,7 +104,7 @@ describe("an archive", () => {
     it(`with ${what} is refused`, () => assert.rejects(readArchive(archive(PACKAGE, ...parts)), says));
 
   it("that unpacks to far more than it is packed is stopped while it is counted", async () => {
-    const zeros = Buffer.alloc(ARCHIVE_LIMITS.ratioFrom + 1_024);
+    const zeros = Buffer.alloc(ARCHIVE_BOUNDS.ratioFrom + 1_024);
     await assert.rejects(
       readArchive(archive(PACKAGE, entry("package/bomb", zeros))),
       /bytes unpacked, from \d+ packed/,
@@ -113,7 +113,7 @@ describe("an archive", () => {
   });
 
   it("costs what it holds, wherever that stands", async (t) => {
-    const size = ARCHIVE_LIMITS.ratioFrom - 65_536;
+    const size = ARCHIVE_BOUNDS.ratioFrom - 65_536;
     const places: [where: string, parts: readonly Buffer[]][] = [
       ["in an entry", [PACKAGE, entry("package/zeros", Buffer.alloc(size - 4_096))]],
       ["behind its end", [PACKAGE, END, Buffer.alloc(size)]],
@@ -151,7 +151,7 @@ describe("an archive", () => {
   });
 
   it("with too many entries is refused", async () => {
-    const many = Array.from({ length: ARCHIVE_LIMITS.entries }, (_, index) => entry(`package/${index}`));
+    const many = Array.from({ length: PACKAGE_LIMITS.entries }, (_, index) => entry(`package/${index}`));
     await assert.rejects(readArchive(archive(PACKAGE, ...many)), /more than 20000 entries/);
   });
 

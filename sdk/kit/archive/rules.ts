@@ -1,12 +1,18 @@
 /** Rules for archives: which entries may be unpacked. Pure. */
 import { visible } from "@svc/sdk/cli";
 
-/** Limits of an archive. Generous for a package of code; a larger archive is a mistake or an attack. */
-export const ARCHIVE_LIMITS = {
-  /** Maximum bytes of the archive file. The npm registry accepts a few hundred MB; a plugin has a few hundred KB. */
-  packedBytes: 128 * 1_024 * 1_024,
+/** Limits of an archive. */
+export interface ArchiveLimits {
+  /** Maximum bytes of the archive file. */
+  readonly packedBytes: number;
   /** Maximum unpacked bytes of all files: limits disk space and the time for hashing the files later. */
-  unpackedBytes: 512 * 1_024 * 1_024,
+  readonly unpackedBytes: number;
+  /** Maximum files and directories, including directories that only paths name: each needs an inode. */
+  readonly entries: number;
+}
+
+/** Limits of every archive. */
+export const ARCHIVE_BOUNDS = {
   /**
    * Maximum ratio of unpacked to packed bytes. Code compresses by a factor of 3 to 20, a decompression bomb by 1,000.
    */
@@ -15,11 +21,6 @@ export const ARCHIVE_LIMITS = {
   ratioFrom: 16 * 1_024 * 1_024,
   /** Maximum characters of extended tar headers, which do not count as entries. */
   metadataChars: 4 * 1_024 * 1_024,
-  /**
-   * Maximum files and directories, including directories that only paths name: each needs an inode and a check per
-   * start.
-   */
-  entries: 20_000,
   /** Maximum bytes of one file name: the limit of file systems. */
   nameBytes: 255,
   /** Maximum bytes of a path: state directory and path together must stay within the path limit of the system. */
@@ -33,9 +34,6 @@ export interface ArchiveEntry {
   readonly type: string;
 }
 
-/** Top directory of every npm package. */
-const ROOT = "package";
-
 /** Names that Windows reserves for devices, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
@@ -46,39 +44,45 @@ const ODD = /[\p{Cc}\\:*?"<>|\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff
 
 const FILES: ReadonlySet<string> = new Set(["File", "OldFile", "ContiguousFile"]);
 
-const tooMany = `it has more than ${ARCHIVE_LIMITS.entries} entries`;
+/** Checks one entry, in order. @returns why the archive must not be unpacked, or `undefined` */
+export type EntryCheck = (entry: ArchiveEntry) => string | undefined;
 
 /**
+ * @param options.root directory that must contain every entry, e.g. `package`. Default: any
  * @returns a function that checks the entries in order and returns why the archive must not be unpacked, or `undefined`
  */
-export function createEntryCheck(): (entry: ArchiveEntry) => string | undefined {
+export function createEntryCheck({
+  entries,
+  root,
+}: Pick<ArchiveLimits, "entries"> & { readonly root?: string }): EntryCheck {
   const seen = new Map<string, Seen>();
+  const tooMany = `it has more than ${entries} entries`;
   let count = 0;
   return ({ path, type }) => {
     const shown = `"${visible(path)}"`;
-    if ((count += 1) > ARCHIVE_LIMITS.entries) return tooMany;
+    if ((count += 1) > entries) return tooMany;
     const isFile = FILES.has(type);
     if (!isFile && type !== "Directory") return `${shown} is a ${type}; only files and directories are unpacked`;
-    const wrong = nameProblem(path);
+    const wrong = nameProblem(path, root);
     if (wrong) return `${shown} ${wrong}`;
-    return collision(seen, path.replace(/\/$/, ""), isFile);
+    return collision({ seen, entries, tooMany }, path.replace(/\/$/, ""), isFile);
   };
 }
 
 /** Why a name is not allowed, or `undefined`. */
-function nameProblem(path: string): string | undefined {
+function nameProblem(path: string, root: string | undefined): string | undefined {
   if (path.startsWith("/") || /^[a-z]:/i.test(path)) return "is an absolute path";
   const [odd] = ODD.exec(path) ?? [];
   if (odd !== undefined) return `contains the character ${codePoint(odd)}, which is not allowed in file names`;
-  if (Buffer.byteLength(path) > ARCHIVE_LIMITS.pathBytes) return `is longer than ${ARCHIVE_LIMITS.pathBytes} bytes`;
+  if (Buffer.byteLength(path) > ARCHIVE_BOUNDS.pathBytes) return `is longer than ${ARCHIVE_BOUNDS.pathBytes} bytes`;
   const parts = path.replace(/\/$/, "").split("/");
   if (parts.includes("..")) return "leads out of the archive";
   if (parts.some((part) => part === "" || part === ".")) return "is not written as a plain path: remove `//` and `/./`";
-  if (parts[0] !== ROOT) return `is not in ${ROOT}/, the directory of all package files`;
+  if (root !== undefined && parts[0] !== root) return `is not in ${root}/, the directory of all package files`;
   if (parts.some((part) => /[. ]$/.test(part))) return "contains a name that ends with a dot or a space";
   if (parts.some((part) => DEVICE.test(part))) return "contains a device name, which Windows reserves";
-  if (parts.some((part) => Buffer.byteLength(part) > ARCHIVE_LIMITS.nameBytes))
-    return `contains a name of more than ${ARCHIVE_LIMITS.nameBytes} bytes`;
+  if (parts.some((part) => Buffer.byteLength(part) > ARCHIVE_BOUNDS.nameBytes))
+    return `contains a name of more than ${ARCHIVE_BOUNDS.nameBytes} bytes`;
   return undefined;
 }
 
@@ -91,12 +95,19 @@ interface Seen {
   readonly isFile: boolean;
 }
 
+interface Known {
+  readonly seen: Map<string, Seen>;
+  readonly entries: number;
+  readonly tooMany: string;
+}
+
 /**
  * Finds two entries with the same path on some file system, or a file where another entry needs a directory. Stops at
  * the first known directory above the entry: checking every directory of every path takes quadratic time in the path's
  * depth.
  */
-function collision(seen: Map<string, Seen>, path: string, isFile: boolean): string | undefined {
+function collision(known: Known, path: string, isFile: boolean): string | undefined {
+  const { seen, entries, tooMany } = known;
   const key = path.normalize("NFKC").toLowerCase();
   const other = seen.get(key);
   if (other) {
@@ -105,9 +116,9 @@ function collision(seen: Map<string, Seen>, path: string, isFile: boolean): stri
     return `"${visible(path)}" and "${visible(other.path)}" would be the same file`;
   }
   const slash = path.lastIndexOf("/");
-  const above = slash < 0 ? undefined : collision(seen, path.slice(0, slash), false);
+  const above = slash < 0 ? undefined : collision(known, path.slice(0, slash), false);
   if (above !== undefined) return above;
-  if (seen.size >= ARCHIVE_LIMITS.entries) return tooMany;
+  if (seen.size >= entries) return tooMany;
   seen.set(key, { path, isFile });
   return undefined;
 }

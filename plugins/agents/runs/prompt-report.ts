@@ -1,0 +1,84 @@
+/** Describes the prompt of a run in the entry of its session. Spec: protocol/stores.md §1 `skillsSnapshot`, `systemPromptReport`. */
+import { isDeepStrictEqual } from "node:util";
+import { join } from "node:path";
+import type { PromptSkills } from "@svc/sdk/agents";
+import type { ResolvedModel } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
+import type { PromptLimits, WorkspacePrompt } from "../directory/workspace-prompt.ts";
+import type { RunTools } from "./tools.ts";
+
+/** What the prompt of a run was made from. */
+export interface PromptReport {
+  readonly system: string;
+  readonly workspace: WorkspacePrompt;
+  /** Directory of the agent's files. */
+  readonly directory: string;
+  readonly tools: RunTools;
+  readonly skills?: PromptSkills;
+}
+
+export interface ReportContext {
+  readonly entry: SessionEntry | undefined;
+  readonly sessionKey: string;
+  readonly model: ResolvedModel;
+  readonly limits: PromptLimits;
+  /** epoch ms */
+  readonly now: number;
+}
+
+/** The fields to write; none if they would only change the time. */
+export function promptNote(report: PromptReport, context: ReportContext): Partial<SessionEntry> {
+  const { entry, now } = context;
+  const [skillsSnapshot, described] = [snapshotOf(report.skills), describe(report, context)];
+  const { generatedAt: _, ...former } = Object(entry?.["systemPromptReport"]) as Readonly<Record<string, unknown>>;
+  return {
+    ...(!isDeepStrictEqual(entry?.["skillsSnapshot"], skillsSnapshot) && { skillsSnapshot }),
+    ...(!isDeepStrictEqual(former, described) && { systemPromptReport: { ...described, generatedAt: now } }),
+  };
+}
+
+function snapshotOf(skills: PromptSkills | undefined) {
+  return skills && { prompt: skills.prompt, skills: skills.skills.map(({ chars: _, ...skill }) => skill) };
+}
+
+function describe(
+  { system, workspace, directory, tools, skills }: PromptReport,
+  { entry, sessionKey, model, limits: { bootstrapMaxChars, bootstrapTotalMaxChars } }: ReportContext,
+) {
+  const offered = tools.offer(model, false).tools;
+  const projectContextChars = workspace.text.length;
+  return {
+    source: "run",
+    ...(entry && { sessionId: entry.sessionId }),
+    sessionKey,
+    provider: model.provider,
+    model: model.id,
+    workspaceDir: directory,
+    bootstrapMaxChars,
+    bootstrapTotalMaxChars,
+    systemPrompt: {
+      chars: system.length,
+      projectContextChars,
+      nonProjectContextChars: system.length - projectContextChars,
+    },
+    injectedWorkspaceFiles: workspace.files.map((file) => ({
+      ...file,
+      path: join(directory, file.name),
+      missing: false,
+    })),
+    skills: {
+      promptChars: skills?.prompt.length ?? 0,
+      entries: (skills?.skills ?? []).map(({ name, chars }) => ({ name, blockChars: chars })),
+    },
+    tools: {
+      listChars: offered.reduce((sum, { name, description }) => sum + name.length + description.length, 0),
+      schemaChars: offered.reduce((sum, { parameters }) => sum + JSON.stringify(parameters).length, 0),
+      entries: offered.map(({ name, description, parameters }) => ({
+        name,
+        summaryChars: description.length,
+        schemaChars: JSON.stringify(parameters).length,
+        propertiesCount: Object.keys(Object((parameters as { properties?: unknown }).properties)).length,
+      })),
+    },
+  };
+}

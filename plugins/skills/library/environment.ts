@@ -1,0 +1,93 @@
+/** The service `Skills`: environments, directories and programs of skills. */
+import { realpath } from "node:fs/promises";
+import { refusedVariable, resolveProgram } from "@svc/kit/exec";
+import { invalidRequest, unavailable } from "@svc/sdk";
+import type { Secrets } from "@svc/sdk/secrets";
+import type { SkillEnvironment, Skills } from "@svc/sdk/skills";
+import type { SkillsConfig } from "../config.ts";
+import { obstacles } from "./eligibility.ts";
+import type { Judged, Library } from "./library.ts";
+import type { Skill } from "./sources.ts";
+
+export interface EnvironmentSources {
+  readonly library: () => Promise<Library>;
+  readonly config: () => SkillsConfig;
+  readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
+}
+
+export function createSkills({ library, config, secrets }: EnvironmentSources): Skills {
+  async function eligible(agentId: string): Promise<readonly Judged[]> {
+    const { all } = await (await library()).of(agentId);
+    return all.filter(({ status }) => status.eligible);
+  }
+
+  async function reveal(setting: string | Parameters<Secrets["reveal"]>[0], place: string): Promise<string> {
+    if (typeof setting === "string") return setting;
+    const service = secrets();
+    return service
+      ? service.reveal(setting)
+      : unavailable(`${place} is a reference, and the plugin secrets is not running; see svc plugins why secrets`);
+  }
+
+  return {
+    async directories(agentId) {
+      const { tools } = await library();
+      const skills = (await eligible(agentId)).map(({ skill }) => skill);
+      const paths = skills.flatMap(({ baseDir, skillKey }) => [baseDir, tools.home(skillKey)]);
+      const real = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
+      return [...new Set(real.filter((path) => path !== undefined))];
+    },
+
+    async environment(agentId, name): Promise<SkillEnvironment> {
+      const skills = await library();
+      const judged = await skills.find(agentId, name).catch(() => invalidRequest(noSkill(name)));
+      const { skill, status } = judged;
+      const [obstacle] = obstacles(status);
+      if (!status.eligible) {
+        const { why = "it cannot be used", next = "see svc skills check" } = obstacle ?? {};
+        invalidRequest(`the skill ${name} cannot be used: ${why}. Next: ${next}`);
+      }
+      const { skillKey, baseDir } = skill;
+      return { env: await environmentOf(judged, skills), baseDir, path: skills.tools.path(skillKey) };
+    },
+
+    async programs(agentId) {
+      const skills = await library();
+      const trusted = (await eligible(agentId)).filter(({ isWritable }) => !isWritable);
+      const names = trusted.flatMap(({ skill }) => binsOf(skill).map((bin) => ({ bin, key: skill.skillKey })));
+      const files = await Promise.all(
+        names.map(async ({ bin, key }) => {
+          const file = await skills.program(key, bin);
+          return file && resolveProgram(file, "/", { path: "", platform: process.platform });
+        }),
+      );
+      return [...new Set(files.filter((file) => file !== undefined))];
+    },
+  };
+
+  async function environmentOf(judged: Judged, skills: Library): Promise<Record<string, string>> {
+    const { skillKey, primaryEnv, needs } = judged.skill;
+    const { apiKey, env = {} } = config().entries[skillKey] ?? {};
+    const values: Record<string, string> = {};
+    for (const name of [...needs.env, ...(primaryEnv === undefined ? [] : [primaryEnv])]) {
+      const value = skills.inherited(judged, name);
+      if (value !== undefined) values[name] = value;
+    }
+    const set = { ...(primaryEnv !== undefined && apiKey !== undefined && { [primaryEnv]: apiKey }), ...env };
+    for (const [name, setting] of Object.entries(set)) {
+      const why = refusedVariable(name);
+      if (why !== undefined) invalidRequest(`skills.entries.${skillKey}: ${why}; remove it`);
+      values[name] = await reveal(setting, `skills.entries.${skillKey}`);
+    }
+    return values;
+  }
+}
+
+/** Every program that the skill names. Spec: methods-skills.md §2. */
+export function binsOf({ needs, install }: Pick<Skill, "needs" | "install">): readonly string[] {
+  return [...needs.bins, ...needs.anyBins, ...install.flatMap(({ bins }) => bins)];
+}
+
+function noSkill(name: string): string {
+  return `there is no skill ${JSON.stringify(name.slice(0, 100))} for this agent; the tool skill lists them`;
+}
