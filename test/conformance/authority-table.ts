@@ -7,9 +7,10 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
     "status doctor.memory.status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
     "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence last-heartbeat node.list " +
     "node.describe chat.history config.get channels.status tools.catalog cron.list cron.status cron.runs " +
-    "logs.tail usage.status usage.cost tts.status tts.providers",
+    "logs.tail usage.status usage.cost tts.status tts.providers skills.status talk.config voicewake.get",
   "operator.write":
-    "agent agent.wait node.invoke chat.send chat.abort send poll wake tts.enable tts.disable tts.convert tts.setProvider",
+    "agent agent.wait node.invoke chat.send chat.abort send poll wake tts.enable tts.disable tts.convert tts.setProvider " +
+    "talk.mode voicewake.set browser.request push.test",
   "operator.approvals": "exec.approval.request exec.approval.waitDecision exec.approval.resolve",
   "operator.pairing":
     "node.pair.request node.pair.list node.pair.approve node.pair.reject node.pair.verify node.rename device.pair.list " +
@@ -18,11 +19,16 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
     "agents.create agents.update agents.delete agents.files.set secrets.reload secrets.resolve sessions.patch " +
     "sessions.reset sessions.delete sessions.compact chat.inject exec.approvals.get exec.approvals.set " +
     "exec.approvals.node.get exec.approvals.node.set channels.logout web.login.start web.login.wait config.set config.patch config.apply config.schema " +
-    "system-event set-heartbeats update.run cron.add cron.update cron.remove cron.run " +
+    "system-event set-heartbeats update.run cron.add cron.update cron.remove cron.run skills.install skills.update " +
     "wizard.start wizard.next wizard.cancel wizard.status",
 };
 /** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
-export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];
+export const NODE_METHODS: readonly string[] = [
+  "node.invoke.result",
+  "node.event",
+  "node.canvas.capability.refresh",
+  "skills.bins",
+];
 /** Choice: methods that the specification does not contain. */
 const OURS: Readonly<Record<Scope, string>> = {
   "operator.read":
@@ -35,7 +41,7 @@ const OURS: Readonly<Record<Scope, string>> = {
     "agents.files.restore memory.index plugins.reload plugins.align plugins.install plugins.update " +
     "plugins.remove plugins.enable plugins.disable plugins.doctor exec.approvals.grants exec.approvals.forget " +
     "secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init " +
-    "channels.login.start channels.login.next",
+    "channels.login.start channels.login.next skills.add skills.remove",
 };
 
 /** By method; all other methods are for admins. */

@@ -72,6 +72,7 @@ const NAMESPACES: readonly {
   { id: "plugins", contract: contracts.plugins, needs: ["disable", "enable"] },
   { id: "secrets", contract: contracts.secrets, open: ["list", "reload", "resolve"] },
   { id: "sessions", contract: contracts.sessions, needs: ["resolve"] },
+  { id: "skills", contract: contracts.skills, needs: ["install", "update", "add", "remove"] },
   { id: "storage-sqlite", contract: contracts.storage },
   { id: "tools", contract: contracts.tools },
   {

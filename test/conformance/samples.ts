@@ -18,6 +18,7 @@ import { nodes } from "@svc/sdk/nodes";
 import { plugins } from "@svc/sdk/plugins";
 import { secrets } from "@svc/sdk/secrets";
 import { sessions } from "@svc/sdk/sessions";
+import { skills } from "@svc/sdk/skills";
 import { tts } from "@svc/sdk/speech";
 import { storage } from "@svc/sdk/storage";
 import { tools } from "@svc/sdk/tools";
@@ -43,6 +44,7 @@ const ofAgents = {
   outbound,
   sessions,
   sessionsUsage,
+  skills,
   tools,
   tts,
   usage,
@@ -317,6 +319,12 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "sessions.usage.logs": [() => ({ key: "main", limit: 5 })],
   "sessions.reset": [() => ({ key: "main" }), () => ({ key: "fresh", reason: "new" })],
   "sessions.delete": [() => ({ key: "no-such" }), () => ({ key: "fresh", ...QUIETLY })],
+  "skills.status": [() => ({}), () => ({ agentId: "main" })],
+  "skills.bins": [() => ({})],
+  "skills.install": [() => ({ name: "no-such", installId: "apt", timeoutMs: 1_000 })],
+  "skills.update": [() => ({ skillKey: "sample", enabled: true, apiKey: "", env: { SAMPLE: "" } })],
+  "skills.add": [() => ({ source: "/no/such/folder" })],
+  "skills.remove": [() => ({ name: "no-such" })],
   "update.check": [() => ({})],
   "cron.status": [() => ({})],
   "cron.list": [

@@ -4,7 +4,7 @@
  */
 
 /** Parts of the gateway that do not exist yet. */
-export type Capability = "canvas" | "control panel files" | "skills" | "tailnet" | "voice";
+export type Capability = "canvas" | "control panel files" | "tailnet" | "voice";
 
 export type Row =
   /** Tested. */
@@ -40,7 +40,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "W2.8": "params array or scalar",
   "W2.9": "payload may be any JSON",
   "W2.10": "ok:false may carry payload",
-  "W2.11": { row: "ok:false with payload: skills.install", later: "skills" },
+  "W2.11": "ok:false with payload: skills.install",
   "W2.12": "Two responses: agent",
   "W2.13": "Two responses: exec approval",
   "W2.14": "Ordering: concurrent",
