@@ -1,7 +1,7 @@
 /** Handlers of `skills.*`. Spec: protocol/methods-skills.md. */
 import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Handlers, invalidRequest, notFound, unavailable } from "@svc/sdk";
+import { type Handlers, invalidRequest, lazy, notFound, unavailable } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { ConfigEdit, ConfigStore } from "@svc/sdk/config";
 import type { skills } from "@svc/sdk/skills";
@@ -21,16 +21,12 @@ export interface MethodSources {
   readonly packages: (library: Library) => PackageSources;
 }
 
-type Installer = Awaited<ReturnType<typeof loadInstaller>>;
-
-async function loadInstaller(sources: InstallerSources) {
-  const { createInstaller } = await import("./install/installer.ts");
-  return createInstaller(sources);
-}
+const loadInstaller = lazy(() => import("./install/installer.ts"));
+const loadPackages = lazy(() => import("./install/packages.ts"));
 
 export function createHandlers(sources: MethodSources): Handlers<typeof skills> {
   const { library, agents, store } = sources;
-  let installer: Promise<Installer> | undefined;
+  let installer: ReturnType<Awaited<ReturnType<typeof loadInstaller>>["createInstaller"]> | undefined;
 
   return {
     async status({ params: { agentId = agents().defaultId } }) {
@@ -66,9 +62,10 @@ export function createHandlers(sources: MethodSources): Handlers<typeof skills> 
         const ids = skill.install.map(({ id }) => id).join(", ") || "none";
         return failed(`the skill ${name} has no installer ${JSON.stringify(installId)}; it has: ${ids}`);
       }
-      installer ??= loadInstaller({ ...sources.installer(lib), tools: lib.tools });
+      const { createInstaller } = await loadInstaller();
+      installer ??= createInstaller({ ...sources.installer(lib), tools: lib.tools });
       const request = { skillKey: skill.skillKey, spec, timeoutMs: Math.min(timeoutMs, INSTALL_MS.most), signal };
-      const result = await (await installer)(request);
+      const result = await installer(request);
       lib.forget();
       return result.ok ? result : refused(result);
     },
@@ -110,7 +107,7 @@ export function createHandlers(sources: MethodSources): Handlers<typeof skills> 
 
     async add({ params, signal }) {
       const lib = await library();
-      const { addSkill } = await import("./install/packages.ts");
+      const { addSkill } = await loadPackages();
       const about = await addSkill(params, sources.packages(lib), signal);
       if (about.installed) lib.forget();
       return about;
@@ -118,7 +115,7 @@ export function createHandlers(sources: MethodSources): Handlers<typeof skills> 
 
     async remove({ params: { name } }) {
       const lib = await library();
-      const { folderName } = await import("./install/packages.ts");
+      const { folderName } = await loadPackages();
       const directory = join(lib.managedDir, folderName(name));
       const isThere = (await lstat(directory).catch(() => undefined)) !== undefined;
       if (!isThere)

@@ -27,6 +27,7 @@ import { sessionsUsage, usage } from "@svc/sdk/usage";
 import { webhooks } from "@svc/sdk/webhooks";
 import { wizard } from "@svc/sdk/wizard";
 import type { Attendance } from "./attendance.ts";
+import { root } from "../checkout.ts";
 import { makeInstallable } from "./installable.ts";
 import type { HookRuns } from "./hook-runs.ts";
 
@@ -321,10 +322,10 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "sessions.delete": [() => ({ key: "no-such" }), () => ({ key: "fresh", ...QUIETLY })],
   "skills.status": [() => ({}), () => ({ agentId: "main" })],
   "skills.bins": [() => ({})],
-  "skills.install": [() => ({ name: "no-such", installId: "apt", timeoutMs: 1_000 })],
+  "skills.install": [], // see `unserved`
   "skills.update": [() => ({ skillKey: "sample", enabled: true, apiKey: "", env: { SAMPLE: "" } })],
-  "skills.add": [() => ({ source: "/no/such/folder" })],
-  "skills.remove": [() => ({ name: "no-such" })],
+  "skills.add": [() => ({ source: join(root, "plugins/skills/bundled/git-summary") })],
+  "skills.remove": [], // see `unserved`
   "update.check": [() => ({})],
   "cron.status": [() => ({})],
   "cron.list": [
@@ -392,5 +393,7 @@ export const unserved: Readonly<Record<string, Sample>> = {
   "channels.login.next": () => ({ loginId: "none", answers: {} }),
   "channels.pairing.approve": () => ({ channel: "pigeon", code: "AAAAAAAA", notify: false }),
   "tts.convert": () => ({ text: "Hello", channel: "pigeon" }), // needs a network or a program
+  "skills.install": () => ({ name: "no-such", installId: "apt", timeoutMs: 1_000 }),
+  "skills.remove": () => ({ name: "no-such" }),
   poll: () => ({ to: "ann", question: "When?", options: ["now", "later"], channel: "pigeon", idempotencyKey: key() }),
 };

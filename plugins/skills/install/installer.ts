@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { unpackArchive } from "@svc/kit/archive";
 import { findOnPath, runProgram } from "@svc/kit/exec";
 import { installerEnvironment } from "@svc/kit/npm";
+import { AnySignal } from "@svc/kit/time";
 import { messageOf, type ResultOf } from "@svc/sdk";
 import type { skills } from "@svc/sdk/skills";
 import type { OutboundFetch } from "@svc/sdk/web";
@@ -48,15 +49,16 @@ export function createInstaller(sources: InstallerSources) {
       };
     }
     busy.add(skillKey);
+    const ending = new AnySignal(request.signal, sources.signal);
     try {
       const home = sources.tools.home(skillKey);
-      const signal = AbortSignal.any([request.signal, sources.signal]);
-      const place = { ...request, signal, home };
+      const place = { ...request, signal: ending.signal, home };
       const result = request.spec.kind === "download" ? await download(place, sources) : await run(place, sources);
       return result.ok ? await checked(result, request, sources) : result;
     } catch (error) {
       return { ok: false, message: messageOf(error), ...nothing };
     } finally {
+      ending.release();
       busy.delete(skillKey);
     }
   };
