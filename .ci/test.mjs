@@ -80,6 +80,7 @@ mkdirSync(BATCHES, { recursive: true });
 const apart = files.filter((file) => kinds.get(file) === "apart");
 
 process.on("exit", () => rmSync(BATCHES, { recursive: true, force: true }));
+process.env.SVC_SKIP_MODEL_DISCOVERY = "1"; // a model server of the developer's machine is no part of a test
 process.env.SVC_WATCHDOG = "off"; // a test that blocks the event loop is no news
 const events = run({
   files: [...apart, ...batches("gateway", BATCH_SIZE.gateway), ...batches("pure", BATCH_SIZE.pure)],

@@ -102,6 +102,7 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
     "hooks.mappings[].textTemplate": ["plugins/webhook-wake/plugin.ts", 'text: "textTemplate"'],
     "agents.list[].identity.theme": ["plugins/agents/directory/identity.ts", 'const FIELDS = ["name", "theme"'],
     "secrets.defaults.": ["plugins/secrets/config.ts", "Record<string, string>> = defaults"],
+    "models.discovery.": ["plugins/models/catalogue/servers.ts", '["ollama", "lmstudio"] as const'],
     "models.providers.*.auth": ["plugins/models/config.ts", '(auth) => auth === "api-key"'],
     "models.providers.*.injectNumCtxForOpenAICompat": ["plugins/models/config.ts", "() => NO_NUM_CTX"],
     "wizard.": ["plugins/wizard/wizard.ts", 'lastRunMode: "local"'], // written for people

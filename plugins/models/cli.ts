@@ -3,11 +3,21 @@ import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show, showFindings, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
-import { addModels } from "./cli-add.ts";
-import { defaultModelOf, patchOf } from "./default-model.ts";
-import { aliasLines, findingsOf, listLines, statusLines, testLines } from "./report.ts";
-
-type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+import { addModels } from "./verbs/add.ts";
+import { authenticate } from "./verbs/auth.ts";
+import { defaultModelOf, patchOf } from "./verbs/default-model.ts";
+import { agrees, canAsk, type Client } from "./verbs/interaction.ts";
+import {
+  aliasLines,
+  allTestedLines,
+  findingsOf,
+  knownLines,
+  listLines,
+  statusLines,
+  type TestedModel,
+  testLines,
+} from "./verbs/report.ts";
+import { scanServers } from "./verbs/scan.ts";
 
 /** The usual reason of `UNAVAILABLE` is a server that does not respond. */
 const ask = askingWith({
@@ -25,10 +35,13 @@ export default defineCommands([
   {
     name: "models list",
     summary: "List the usable models",
-    examples: ["svc models list", "svc models list --json"],
+    options: [{ flags: "--all", description: "also known models that cannot be used now, with the reason and prices" }],
+    examples: ["svc models list", "svc models list --all", "svc models list --json"],
     run: (context) =>
       withGateway(context, ["operator.read"], async (client) =>
-        show(context, await client.call(models.list, {}), listLines),
+        context.options["all"] === true
+          ? show(context, await client.call(models.known, {}), knownLines)
+          : show(context, await client.call(models.list, {}), listLines),
       ),
   },
   {
@@ -103,19 +116,87 @@ export default defineCommands([
     run: (context) => addModels(context),
   },
   {
+    name: "models auth",
+    summary: "Set the key of a provider: sign in, or enter it; it is checked before it is written",
+    args: "<provider>",
+    options: [
+      { flags: "--key-env <variable>", description: "environment variable with the key; only its name is written" },
+      { flags: "--base-url <url>", description: "address of the server, instead of the known one" },
+      { flags: "--paste", description: "openrouter: enter a key instead of signing in with the browser" },
+      { flags: "--unchecked", description: "write the key without asking the server" },
+      { flags: "--yes", description: "replace an existing key without confirmation" },
+    ],
+    help: [
+      "openrouter: prints an address to open in a browser on this machine, and receives the key from there.",
+      "Other providers: asks for the key, without showing it.",
+    ],
+    examples: [
+      "svc models auth openrouter",
+      "svc models auth anthropic",
+      "svc models auth openai --key-env OPENAI_API_KEY",
+    ],
+    run: (context) => authenticate(context),
+  },
+  {
+    name: "models scan",
+    summary: "Ask model servers for their models: local ones, configured ones, or the named one",
+    args: "[provider]",
+    options: [
+      {
+        flags: "--add <id>",
+        description: "add this model to the configuration; can be repeated; requires a provider",
+        repeatable: true,
+      },
+    ],
+    help: ["Reports keys in the environment of the gateway, and offers to use them. They are never used without that."],
+    examples: ["svc models scan", "svc models scan openrouter", "svc models scan mistral --add codestral-2508"],
+    run: (context) => scanServers(context),
+  },
+  {
     name: "models test",
     summary: "Ask a model one short question; this costs a few tokens",
     args: "[ref]",
-    examples: ["svc models test", "svc models test anthropic/claude-sonnet-5"],
+    options: [
+      { flags: "--all", description: "every usable model, one after the other" },
+      { flags: "--yes", description: "with --all: without confirmation" },
+    ],
+    examples: ["svc models test", "svc models test anthropic/claude-sonnet-5", "svc models test --all --yes"],
     run: (context) =>
-      ask(context, ["operator.read", "operator.write"], async (client) => {
-        const [model] = context.args;
-        context.note("Sending one short question; this costs a few tokens.");
-        const params = model === undefined ? {} : { model };
-        show(context, await client.call(models.test, params, { timeoutMs: TEST_TIMEOUT_MS }), testLines);
-      }),
+      context.options["all"] === true
+        ? testAll(context)
+        : ask(context, ["operator.read", "operator.write"], async (client) => {
+            const [model] = context.args;
+            context.note("Sending one short question; this costs a few tokens.");
+            const params = model === undefined ? {} : { model };
+            show(context, await client.call(models.test, params, { timeoutMs: TEST_TIMEOUT_MS }), testLines);
+          }),
   },
 ]);
+
+/** @returns the exit code: 1 if a model failed, or nobody agreed */
+async function testAll(context: CommandContext): Promise<number> {
+  return ask(context, ["operator.read", "operator.write"], async (client) => {
+    const { models: all } = await client.call(models.list, {});
+    const question = `Send one short question to each of ${all.length} models? This costs a few tokens each.`;
+    if (context.options["yes"] !== true && !(await agrees(context, question))) {
+      context.note(`Nothing was sent.${canAsk(context) ? "" : "\nNext: repeat the command with --yes"}`);
+      return 1;
+    }
+    const results: TestedModel[] = [];
+    for (const { provider, id } of all) {
+      const model = `${provider}/${id}`;
+      try {
+        const { durationMs, cost } = await client.call(models.test, { model }, { timeoutMs: TEST_TIMEOUT_MS });
+        results.push({ model, durationMs, ...(cost === undefined ? {} : { cost }) });
+      } catch (error) {
+        if (!isGatewayError(error)) throw error;
+        results.push({ model, error: error.message });
+      }
+    }
+    show(context, { results }, ({ results: tested }) => allTestedLines(tested));
+    return results.some(({ error }) => error !== undefined) ? 1 : 0;
+  });
+}
 
 /** The default model of the section `agents`; `undefined`: not set, or the configuration is not available. */
 async function chosenDefault(client: Client): Promise<string | undefined> {

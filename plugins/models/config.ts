@@ -1,7 +1,8 @@
 /** The configuration section `models`. Spec: http/config-keys.md `models.*`. */
 import { type Static, Strict, Type } from "@svc/sdk";
 import { SecretSetting } from "@svc/sdk/secrets";
-import { NO_COMPAT, NO_DISCOVERY, NO_NUM_CTX, noLogin, secondOf } from "./refusals.ts";
+import { knownServer } from "./catalogue/known-servers.ts";
+import { NO_COMPAT, NO_DISCOVERY, NO_NUM_CTX, noLogin, noModels, secondOf } from "./refusals.ts";
 
 const price = (description: string) => Type.Number({ minimum: 0, default: 0, description });
 const tokens = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }));
@@ -10,22 +11,27 @@ const Headers = Type.Record(Type.String(), Type.String({ sensitive: true }), {
 });
 const BaseUrl = Type.String({
   pattern: "^https?://",
-  description: "Address of the server; required unless the kind of server has a default",
+  description: "Address of the server; required unless the kind of server or the name of the provider has a default",
 });
 
 const ModelEntry = Strict({
   id: Type.String({ minLength: 1, description: "The server's name of the model" }),
   name: Type.Optional(Type.String({ minLength: 1, description: "Display name; default: the id" })),
   api: Type.Optional(Type.String({ minLength: 1, description: "Kind of server; default: the provider's" })),
-  reasoning: Type.Boolean({ default: false, description: "The model supports thinking levels" }),
-  xhigh: Type.Optional(Type.Boolean({ description: "It supports the thinking level `xhigh`; default false" })),
-  input: Type.Array(Type.Union([Type.Literal("text"), Type.Literal("image")]), {
-    default: ["text"],
-    description: "Supported kinds of input",
-  }),
-  // Choice: no assumed window or limit; if absent, the server's own limits apply.
-  contextWindow: tokens("Maximum number of tokens of request and answer together"),
-  maxTokens: tokens("Maximum number of tokens of an answer; default: the server's limit"),
+  reasoning: Type.Optional(
+    Type.Boolean({ description: "The model supports thinking levels; default: as publicly known, else false" }),
+  ),
+  xhigh: Type.Optional(
+    Type.Boolean({ description: "It supports the thinking level `xhigh`; default: as publicly known, else false" }),
+  ),
+  input: Type.Optional(
+    Type.Array(Type.Union([Type.Literal("text"), Type.Literal("image")]), {
+      description: "Supported kinds of input; default: as publicly known, else text",
+    }),
+  ),
+  // Choice: no assumed window or limit; if both the configuration and the public facts lack it, the server's limits apply.
+  contextWindow: tokens("Maximum number of tokens of request and answer together; default: as publicly known"),
+  maxTokens: tokens("Maximum number of tokens of an answer; default: as publicly known, else the server's limit"),
   headers: Type.Optional(Headers),
   cost: Type.Optional(
     Strict(
@@ -35,7 +41,7 @@ const ModelEntry = Strict({
         cacheRead: price("US dollars per million tokens read from the server's cache; default 0: free"),
         cacheWrite: price("US dollars per million tokens written to the server's cache; default 0: free"),
       },
-      { description: "US dollars per million tokens; 0 means free, absent means unknown" },
+      { description: "US dollars per million tokens; 0 means free; default: as publicly known for a public server" },
     ),
   ),
   compat: Type.Optional(
@@ -50,7 +56,7 @@ const ModelEntry = Strict({
 });
 
 const ModelEntries = Type.Refine(
-  Type.Array(ModelEntry, { description: "models of the provider" }),
+  Type.Array(ModelEntry, { description: "Models of the provider; may be left out for providers known by name" }),
   (models) => secondOf(models.map(({ id }) => id)) === undefined,
   (models) => `"${secondOf(models.map(({ id }) => id))}" is listed twice; remove one of the two`,
 );
@@ -92,8 +98,13 @@ const ProviderFields = Strict(
       }),
     ),
     headers: Type.Optional(Headers),
-    api: Type.String({ minLength: 1, default: "openai-completions", description: "Kind of server" }),
-    models: ModelEntries,
+    api: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "Kind of server; default: by the provider's name, else openai-completions",
+      }),
+    ),
+    models: Type.Optional(ModelEntries),
     injectNumCtxForOpenAICompat: Type.Optional(
       Type.Refine(
         Type.Boolean({ description: "true is refused: num_ctx is not sent to servers; default false" }),
@@ -111,6 +122,22 @@ const ProviderEntry = Type.Refine(
   () => "apiKey cannot be used together with accounts; make it an account, or remove it",
 );
 
+// Choice: the spec requires `models`. A provider known by name needs no list: its models are public facts, or it is asked.
+const Providers = Type.Refine(
+  Type.Record(Type.String(), ProviderEntry, {
+    default: {},
+    propertyNames: { pattern: "^[^/:\\s]+$" },
+    description: "Model servers by name",
+  }),
+  (providers) => withoutModels(providers) === undefined,
+  (providers) => noModels(String(withoutModels(providers))),
+);
+
+/** The first provider that needs a list of models and has none. */
+function withoutModels(providers: Readonly<Record<string, Static<typeof ProviderEntry>>>): string | undefined {
+  return Object.keys(providers).find((name) => !providers[name]?.models && !knownServer(name));
+}
+
 /**
  * Section `models`. The name of a provider contains no slash and no colon: it precedes the first slash of a model
  * reference, and the colon of an account's name. Changes take effect without a restart.
@@ -124,11 +151,21 @@ export const ModelsConfig = Strict(
     default: Type.Optional(
       Type.String({ minLength: 1, description: "Model used when neither a request nor `agents` names one" }),
     ),
-    providers: Type.Record(Type.String(), ProviderEntry, {
-      default: {},
-      propertyNames: { pattern: "^[^/:\\s]+$" },
-      description: "Model servers by name",
+    providers: Providers,
+    idleTimeoutSeconds: Type.Integer({
+      default: 240,
+      minimum: 0,
+      maximum: 3_600,
+      description:
+        "Seconds without a part of an answer after which the next account or model is tried; 0: no limit of the gateway",
     }),
+    discovery: Strict(
+      {
+        ollama: Type.Boolean({ default: true, description: "Find the models of an Ollama server on this machine" }),
+        lmstudio: Type.Boolean({ default: true, description: "Find the models of LM Studio on this machine" }),
+      },
+      { default: {}, description: "Local model servers that need no configuration" },
+    ),
     bedrockDiscovery: Type.Optional(
       Type.Object(
         {

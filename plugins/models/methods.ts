@@ -1,24 +1,39 @@
 /** The handlers of the namespace `models`. */
-import { type Clock, type Handlers, isGatewayError, type Logger, unavailable } from "@svc/sdk";
-import type { ModelRequest, models, ResolvedModel, Usage } from "@svc/sdk/models";
-import { hasKey } from "./accounts.ts";
-import { refOf } from "./catalogue.ts";
-import type { FailedAccount } from "./cooldown.ts";
+import {
+  type Clock,
+  type ExtensionView,
+  type Handlers,
+  isGatewayError,
+  lazy,
+  type Logger,
+  unavailable,
+} from "@svc/sdk";
+import type { ModelProvider, ModelRequest, models, ResolvedModel, Usage } from "@svc/sdk/models";
+import { hasKey } from "./asking/accounts.ts";
+import { byName, isAllowed, knownOf, refOf, usable } from "./catalogue/catalogue.ts";
+import { KNOWN_SERVERS } from "./catalogue/known-servers.ts";
+import type { FailedAccount } from "./asking/cooldown.ts";
 import type { ModelDesk } from "./models.ts";
-import { aliasesOf } from "./policy.ts";
+import { aliasesOf } from "./catalogue/policy.ts";
 
 type Contract = typeof models;
 type Status = Awaited<ReturnType<Handlers<Contract>["status"]>>;
 
 export interface MethodsOptions {
   readonly desk: ModelDesk;
-  readonly clock: Pick<Clock, "now" | "elapsed">;
+  readonly providers: ExtensionView<ModelProvider>;
+  readonly clock: Pick<Clock, "now" | "elapsed" | "setTimeout">;
   readonly log: Logger;
+  /** The environment of the gateway. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export function createHandlers({ desk, clock, log }: MethodsOptions): Handlers<Contract> {
+const scanning = lazy(() => import("./discovery/scan.ts"));
+
+export function createHandlers({ desk, providers, clock, log, env }: MethodsOptions): Handlers<Contract> {
   return {
-    list() {
+    async list() {
+      await desk.discover();
       try {
         return { models: desk.list() };
       } catch (error) {
@@ -31,6 +46,16 @@ export function createHandlers({ desk, clock, log }: MethodsOptions): Handlers<C
     status({ params }) {
       const resolved = params.model === undefined ? {} : { resolved: refOf(desk.resolve(params.model)) };
       return { ...statusOf(desk), ...resolved };
+    },
+
+    async known() {
+      await desk.discover();
+      return knownModels(desk);
+    },
+
+    async scan({ params, signal }) {
+      const { scan } = await scanning();
+      return scan(params, { desk, providers, clock, env }, signal);
     },
 
     async test({ params, signal }) {
@@ -66,11 +91,29 @@ function testRequest(model: ResolvedModel, timestamp: number): ModelRequest {
   return { model, system: "", messages: [{ role: "user", content, timestamp }], tools: [], thinking: "off" };
 }
 
+function knownModels(desk: ModelDesk): Awaited<ReturnType<Handlers<Contract>["known"]>> {
+  const catalogue = desk.catalogue();
+  const policy = desk.policy();
+  const facts = desk.facts();
+  const restricted = (model: ResolvedModel) => (isAllowed(policy, model) ? "usable" : "restricted");
+  const others = facts.places
+    .filter((place) => Object.hasOwn(KNOWN_SERVERS, place) && !desk.server(place))
+    .flatMap((place) =>
+      facts.offered(place).map((id) => ({ id, name: id, api: "", ...facts.find(place, id), provider: place })),
+    );
+  const all = [
+    ...usable(catalogue).map((model) => ({ ...knownOf(model), state: restricted(model) }) as const),
+    ...catalogue.unservable.map((model) => ({ ...knownOf(model), state: "unsupported" }) as const),
+    ...others.map((model) => ({ ...knownOf(model), state: "unconfigured" }) as const),
+  ];
+  return { asOf: [...facts.days], models: all.sort(byName) };
+}
+
 function statusOf(desk: ModelDesk): Status {
   const catalogue = desk.catalogue();
   const policy = desk.policy();
   const fallback = defaultOf(desk);
-  const all = [...catalogue.configured, ...catalogue.unservable, ...catalogue.builtin];
+  const all = [...usable(catalogue), ...catalogue.unservable];
   const names = new Set([...Object.keys(desk.config.providers), ...all.map(({ provider }) => provider)]);
   return {
     ...(fallback === undefined ? {} : { default: fallback }),
@@ -78,7 +121,7 @@ function statusOf(desk: ModelDesk): Status {
     aliases: aliasesOf(policy),
     providers: [...names].sort().map((name) => {
       const own = all.filter(({ provider }) => provider === name);
-      const api = desk.config.providers[name]?.api ?? own[0]?.api ?? name;
+      const api = desk.server(name)?.api ?? own[0]?.api ?? name;
       return {
         name,
         api,

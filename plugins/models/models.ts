@@ -1,4 +1,5 @@
 /** The `Models` service: the current catalogue, and requests to the provider of a model. */
+import { AnySignal } from "@svc/kit/time";
 import {
   type Clock,
   type Contribution,
@@ -9,24 +10,41 @@ import {
   notFound,
   unavailable,
 } from "@svc/sdk";
-import type { ModelAccounts, ModelEvent, ModelPolicy, ModelProvider, ModelRequest, Models } from "@svc/sdk/models";
+import type {
+  ModelAccounts,
+  ModelEvent,
+  ModelFacts,
+  ModelPolicy,
+  ModelProvider,
+  ModelRequest,
+  Models,
+  ProviderAccount,
+  ResolvedModel,
+} from "@svc/sdk/models";
 import type { Secrets } from "@svc/sdk/secrets";
 import type { ModelQuotas } from "@svc/sdk/usage";
-import { accountsOf, type ConfiguredAccount, withHeaders } from "./accounts.ts";
-import { buildCatalogue, type Catalogue, choicesOf, pickModel, refOf } from "./catalogue.ts";
+import { accountsOf, type ConfiguredAccount, withHeaders } from "./asking/accounts.ts";
+import { buildCatalogue, type Catalogue, choicesOf, pickModel, refOf } from "./catalogue/catalogue.ts";
 import type { ModelsConfig } from "./config.ts";
-import { Cooldowns } from "./cooldown.ts";
-import { priced } from "./cost.ts";
-import { askInTurn } from "./failover.ts";
-import { AccountKeys } from "./keys.ts";
-import { type Policy, policyOf } from "./policy.ts";
-import { createQuotas } from "./quotas.ts";
-import { type Charge, untilFinish } from "./stream.ts";
+import { Cooldowns } from "./asking/cooldown.ts";
+import { priced } from "./asking/cost.ts";
+import { askInTurn } from "./asking/failover.ts";
+import { AccountKeys } from "./asking/keys.ts";
+import { createFactBook, type FactBook } from "./catalogue/facts.ts";
+import { type Server, serversOf } from "./catalogue/servers.ts";
+import { type Policy, policyOf } from "./catalogue/policy.ts";
+import type { Discovery } from "./discovery/discovery.ts";
+import { createQuotas } from "./asking/quotas.ts";
+import { type Charge, untilFinish } from "./asking/stream.ts";
 
 export interface ModelsOptions {
   readonly config: ModelsConfig;
   readonly providers: ExtensionView<ModelProvider>;
   readonly requestHook: HookEmitter<typeof HOOKS.modelRequest>;
+  /** Public facts about models. Default: none. */
+  readonly facts?: ExtensionView<ModelFacts>;
+  /** Finds the models of local servers. Default: none are looked for. */
+  readonly discovery?: Discovery;
   /** The current policy. Default: all models are allowed. */
   readonly policy?: () => ModelPolicy | undefined;
   /** The current service that resolves key references. Default: none. */
@@ -49,6 +67,16 @@ export interface ModelDesk extends Models, ModelAccounts {
   /** The current configuration. */
   readonly config: ModelsConfig;
   catalogue(): Catalogue;
+  /** Public facts about models, parsed on first use. */
+  facts(): FactBook;
+  /** The configured providers and the local servers. */
+  server(provider: string): Server | undefined;
+  /** Looks for local servers; see `Discovery.refresh`. @param again even if it did a moment ago */
+  discover(again?: boolean): Promise<void>;
+  /** The models read from a local server; `undefined`: it is none, or has not answered. */
+  readFrom(provider: string): readonly ResolvedModel[] | undefined;
+  /** An account with its key. @throws GatewayError `UNAVAILABLE` without the key */
+  open(account: ConfiguredAccount, signal: AbortSignal): Promise<ProviderAccount>;
   policy(): Policy | undefined;
   /** The configured accounts, in the order of the configuration. */
   accounts(provider: string): readonly ConfiguredAccount[];
@@ -61,13 +89,42 @@ export function createModels(options: ModelsOptions): ModelDesk {
   const keys = new AccountKeys({ secrets: options.secrets ?? (() => undefined), cooldowns });
   let current = settle(options.config);
 
-  const catalogue = () =>
-    buildCatalogue(
-      current.config,
-      providers.list().map(({ id, value }) => ({ id, builtin: value.builtin })),
-    );
+  const { discovery } = options;
+  const facts = factsOf(options.facts);
+  const local = () => discovery?.local(current.config) ?? new Map<string, Server>();
+  const discover = async (again = false) => {
+    if (again) discovery?.forget();
+    await discovery?.refresh(current.config);
+  };
   const policy = () => policyOf(options.policy?.());
-  const accounts = (provider: string) => current.accounts.get(provider) ?? [{ name: provider }];
+  const catalogue = () => {
+    const kinds = providers.list().map(({ id, value }) => ({ id, builtin: value.builtin }));
+    const named = [
+      ...(policy()?.keys() ?? []),
+      ...(current.config.default === undefined ? [] : [current.config.default]),
+    ];
+    return buildCatalogue(current.config, kinds, {
+      facts: facts(),
+      local: local(),
+      ...(discovery ? { read: discovery.read() } : {}),
+      named,
+    });
+  };
+  const server = (provider: string) => current.servers.get(provider) ?? local().get(provider);
+  const accounts = (provider: string) => {
+    const found = current.accounts.get(provider);
+    if (found) return found;
+    const { entry } = local().get(provider) ?? {};
+    return entry ? accountsOf(provider, entry) : [{ name: provider }];
+  };
+  const resolve = (ref: string | undefined, agentId: string | undefined) => {
+    try {
+      return pickModel(catalogue(), policy(), ref ?? options.policy?.()?.primary?.(agentId));
+    } catch (error) {
+      void discover(); // the model may be at a local server: the next attempt finds it
+      throw error;
+    }
+  };
 
   async function* ask(
     asked: ModelRequest,
@@ -84,12 +141,18 @@ export function createModels(options: ModelsOptions): ModelDesk {
         `model "${refOf(model)}" cannot be used: no enabled plugin contributes the model provider "${model.api}"`,
       );
     }
-    const charge = chargeTo(providers, contribution, signal);
     const headers = current.headers.get(refOf(model));
+    const idleMs = current.config.idleTimeoutSeconds * 1_000;
     const once = async function* (account: ConfiguredAccount) {
       const full = withHeaders(await keys.open(account, signal), headers);
-      const source = await charge(async () => contribution.value.stream(request, full, signal));
-      yield* untilFinish(source, { ...request, name: account.name, signal, charge });
+      const own = new AnySignal(signal); // also aborts if the server is silent
+      const charge = chargeTo(providers, contribution, own.signal);
+      try {
+        const source = await charge(async () => contribution.value.stream(request, full, own.signal));
+        yield* untilFinish(source, { ...request, name: account.name, ending: own, charge, clock, idleMs });
+      } finally {
+        own.release();
+      }
     };
     const own = accounts(model.provider);
     await keys.freshen(own, signal);
@@ -98,8 +161,11 @@ export function createModels(options: ModelsOptions): ModelDesk {
   }
 
   return {
-    list: () => choicesOf(catalogue(), policy()),
-    resolve: (ref, agentId) => pickModel(catalogue(), policy(), ref ?? options.policy?.()?.primary?.(agentId)),
+    list() {
+      void discover();
+      return choicesOf(catalogue(), policy());
+    },
+    resolve,
     stream: (request, signal) => ask(request, signal),
     coolingUntil: ({ provider }) => {
       const [first] = cooldowns.inOrder(accounts(provider));
@@ -126,35 +192,58 @@ export function createModels(options: ModelsOptions): ModelDesk {
     quotas: createQuotas({
       providers,
       accounts: () =>
-        Object.entries(current.config.providers).flatMap(([name, { api }]) =>
-          accounts(name).map((account) => ({ api, account })),
-        ),
+        [...current.servers].flatMap(([name, { api }]) => accounts(name).map((account) => ({ api, account }))),
       open: (account, signal) => keys.open(account, signal),
     }),
     get config() {
       return current.config;
     },
     catalogue,
+    facts,
+    server,
+    discover,
+    readFrom(provider) {
+      const { configured, found } = catalogue();
+      const isRead = discovery?.read().has(provider) ?? false;
+      return isRead ? [...configured, ...found].filter((model) => model.provider === provider) : undefined;
+    },
+    open: (account, signal) => keys.open(account, signal),
     policy,
     accounts,
+  };
+}
+
+/** The facts that plugins contribute; they are parsed again only if they have changed. */
+function factsOf(view: ExtensionView<ModelFacts> | undefined): () => FactBook {
+  let sources: readonly ModelFacts[] = [];
+  let book: FactBook | undefined;
+  return () => {
+    const now = view?.list().map(({ value }) => value) ?? [];
+    const isSame = now.length === sources.length && now.every((value, index) => value === sources[index]);
+    if (book && isSame) return book;
+    sources = now;
+    return (book = createFactBook(now));
   };
 }
 
 /** A configuration prepared for requests. */
 interface Settled {
   readonly config: ModelsConfig;
+  readonly servers: ReadonlyMap<string, Server>;
   readonly accounts: ReadonlyMap<string, readonly ConfiguredAccount[]>;
   /** Additional headers, by `provider/id`. */
   readonly headers: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
 function settle(config: ModelsConfig): Settled {
-  const entries = Object.entries(config.providers);
+  const servers = serversOf(config);
+  const entries = [...servers].map(([name, { entry }]) => [name, entry] as const);
   return {
     config,
+    servers,
     accounts: new Map(entries.map(([name, entry]) => [name, accountsOf(name, entry)])),
     headers: new Map(
-      entries.flatMap(([provider, { models }]) =>
+      entries.flatMap(([provider, { models = [] }]) =>
         models.flatMap(({ id, headers }) => (headers ? [[refOf({ provider, id }), headers] as const] : [])),
       ),
     ),

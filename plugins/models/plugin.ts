@@ -1,11 +1,12 @@
 /** Models: the catalogue of language models, resolution of references, and requests to providers. */
 import { definePlugin, HOOKS, lazy, live } from "@svc/sdk";
-import { ModelAccounts, ModelPolicy, ModelProvider, models, Models } from "@svc/sdk/models";
+import { ModelAccounts, ModelFacts, ModelPolicy, ModelProvider, models, Models } from "@svc/sdk/models";
 import { Secrets } from "@svc/sdk/secrets";
 import { ModelQuotas } from "@svc/sdk/usage";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
-import { unusableModels } from "./config-warnings.ts";
+import { unusableModels } from "./catalogue/config-warnings.ts";
 import { ModelsConfig } from "./config.ts";
+import { createDiscovery } from "./discovery/discovery.ts";
 import { createHandlers } from "./methods.ts";
 import { createModels } from "./models.ts";
 
@@ -22,11 +23,13 @@ export default definePlugin({
   provides: [Models, ModelAccounts, ModelQuotas],
   configWarnings: unusableModels,
   setup(gateway) {
-    const { clock, log, services } = gateway;
+    const { clock, log, services, signal } = gateway;
     const providers = gateway.own(ModelProvider);
     const desk = createModels({
       config: gateway.config,
       providers,
+      facts: gateway.own(ModelFacts),
+      discovery: createDiscovery({ clock, signal, env: process.env }),
       requestHook: gateway.emits(HOOKS.modelRequest),
       policy: () => services.policy.get(),
       secrets: () => services.secrets.get(),
@@ -35,7 +38,7 @@ export default definePlugin({
     gateway.provide(Models, desk);
     gateway.provide(ModelAccounts, desk);
     gateway.provide(ModelQuotas, desk.quotas);
-    gateway.serve(models, createHandlers({ desk, clock, log }));
+    gateway.serve(models, createHandlers({ desk, providers, clock, log, env: process.env }));
     const parts = { providers, desk };
     const provider = lazySetupPart(PROVIDER, async () => (await setupCode()).createProviderPart(parts));
     const model = lazySetupPart(MODEL, async () => (await setupCode()).createModelPart(parts));

@@ -15,6 +15,11 @@ export const NO_COMPAT =
 /** The refusal of `bedrockDiscovery.enabled`. */
 export const NO_DISCOVERY = "models are not looked up at Amazon Bedrock; list them under `providers.<name>.models`";
 
+/** The refusal of a provider without `models`. */
+export function noModels(name: string): string {
+  return `"${name}" has no models and is not known by name; list them under ${name}.models, or use svc models add <url>`;
+}
+
 /** The first value that a list contains twice. */
 export function secondOf(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) < index);

@@ -14,10 +14,16 @@ export function createProvider(api: MessagesApi): ModelProvider {
       const answer = createAnswer(source, new AnswerSize(source, request));
       for await (const event of api.events(toParams(request), account, signal)) {
         yield* readable(source, () => answer.take(event));
+        if (isCallPart(event)) yield { type: "text", delta: "" }; // the server is at work
       }
       yield* answer.end();
     },
 
     listModels: (account, signal) => api.models(account, signal),
   };
+}
+
+/** Parts of a tool call are collected, so they yield no event of their own. */
+function isCallPart(event: Parameters<ReturnType<typeof createAnswer>["take"]>[0]): boolean {
+  return event.type === "content_block_delta" && event.delta?.type === "input_json_delta";
 }

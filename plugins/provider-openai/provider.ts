@@ -14,10 +14,16 @@ export function createProvider(api: ChatApi, newId: () => string = randomUUID): 
       const answer = createAnswer(source, () => `call_${newId()}`, new AnswerSize(source, request));
       for await (const chunk of api.chunks(toParams(request, account), account, signal)) {
         yield* readable(source, () => answer.take(chunk));
+        if (isCallPart(chunk)) yield { type: "text", delta: "" }; // the server is at work
       }
       yield* answer.end();
     },
 
     listModels: (account, signal) => api.models(account, signal),
   };
+}
+
+/** Parts of a tool call are collected, so they yield no event of their own. */
+function isCallPart(chunk: Parameters<ReturnType<typeof createAnswer>["take"]>[0]): boolean {
+  return typeof chunk === "object" && (chunk.choices?.[0]?.delta?.tool_calls?.length ?? 0) > 0;
 }

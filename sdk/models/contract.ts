@@ -35,6 +35,40 @@ const ProviderStatus = Type.Object({
   accounts: Type.Array(AccountStatus, { description: "in the order in which they are used" }),
 });
 
+const Price = Type.Number({ minimum: 0 });
+const Prices = Type.Object(
+  { input: Price, output: Price, cacheRead: Price, cacheWrite: Price },
+  { description: "US dollars per million tokens" },
+);
+
+/** A model with what is known about it. */
+export const KnownModel = Type.Object({
+  ...ModelChoice.properties,
+  maxTokens: Type.Optional(Type.Integer({ minimum: 1, description: "maximum tokens of an answer" })),
+  cost: Type.Optional(Prices),
+});
+export type KnownModel = Static<typeof KnownModel>;
+
+const ScannedServer = Type.Object({
+  provider: NonEmpty,
+  api: NonEmpty,
+  baseUrl: Type.Optional(Type.String({ description: "absent: the default of the API" })),
+  configured: Type.Boolean({ description: "`models.providers` has it" }),
+  hasList: Type.Boolean({ description: "its configuration lists models; only these can be used" }),
+  problem: Type.Optional(Type.String({ description: "why its models could not be read" })),
+  problemKind: Type.Optional(
+    Type.String({ description: "kind of `ProviderFailure`, or `unsupported`: its API has no list of models" }),
+  ),
+  models: Type.Array(
+    Type.Object({
+      ...KnownModel.properties,
+      isNew: Type.Boolean({ description: "cannot be used with the current configuration" }),
+    }),
+    { description: "at most 1,000" },
+  ),
+  total: Type.Integer({ description: "number of models of the server" }),
+});
+
 /** Available models, their accounts, and a test call. */
 export const models = defineContract("models", {
   list: {
@@ -56,6 +90,49 @@ export const models = defineContract("models", {
       restricted: Type.Boolean({ description: "only models listed in `agents.defaults.models` may be used" }),
       aliases: Type.Array(Type.Object({ alias: NonEmpty, model: NonEmpty })),
       providers: Type.Array(ProviderStatus),
+    }),
+  },
+  known: {
+    summary: "List all models that are known, also those that cannot be used now",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({}),
+    result: Type.Object({
+      asOf: Type.Array(Type.String(), { description: "days of the public facts, `YYYY-MM-DD`" }),
+      models: Type.Array(
+        Type.Object({
+          ...KnownModel.properties,
+          state: Type.Enum(["usable", "restricted", "unsupported", "unconfigured"], {
+            description:
+              "restricted: not in `agents.defaults.models`; unsupported: no enabled plugin supports its API; unconfigured: its provider is not in `models.providers`",
+          }),
+        }),
+      ),
+    }),
+  },
+  scan: {
+    summary:
+      "Ask model servers for their models: local ones, configured ones, or the named one; optionally with another key",
+    scope: "operator.admin",
+    advertised: false,
+    params: Strict({
+      provider: Type.Optional(Type.String({ pattern: "^[^/:\\s]+$", description: "default: all" })),
+      account: Type.Optional(
+        Strict(
+          {
+            apiKey: Type.Optional(Type.String({ minLength: 1, sensitive: true })),
+            baseUrl: Type.Optional(Type.String({ pattern: "^https?://" })),
+            api: Type.Optional(NonEmpty),
+          },
+          { description: "Used instead of the configured account; requires `provider`" },
+        ),
+      ),
+    }),
+    result: Type.Object({
+      servers: Type.Array(ScannedServer),
+      environment: Type.Array(Type.Object({ variable: NonEmpty, provider: NonEmpty, configured: Type.Boolean() }), {
+        description: "variables of the gateway that hold keys of known providers; they are used only if configured",
+      }),
     }),
   },
   test: {

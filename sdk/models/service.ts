@@ -1,6 +1,6 @@
 /** The `Models` service and the `ModelProvider` extension point. */
 import { defineExtensionPoint, defineService } from "../service.ts";
-import type { ModelChoice } from "./contract.ts";
+import type { KnownModel, ModelChoice } from "./contract.ts";
 import type { Message, StopReason, Usage } from "./messages.ts";
 import type { QuotaSource } from "../usage/service.ts";
 
@@ -10,6 +10,9 @@ export interface ToolSpec {
   readonly description: string;
   readonly parameters: unknown;
 }
+
+/** US dollars per million tokens of each kind. */
+export type Prices = Readonly<Record<"input" | "output" | "cacheRead" | "cacheWrite", number>>;
 
 /** A usable model, named `<provider>/<id>`. */
 export interface ResolvedModel {
@@ -24,8 +27,10 @@ export interface ResolvedModel {
   readonly maxTokens?: number;
   readonly input?: readonly string[];
   readonly reasoning?: boolean;
-  /** US dollars per million tokens of each kind; absent: unknown. */
-  readonly cost?: Readonly<Record<"input" | "output" | "cacheRead" | "cacheWrite", number>>;
+  /** Absent: unknown. */
+  readonly cost?: Prices;
+  /** Prices of a request with more than `tokens` prompt tokens. Absent: `cost` applies to all requests. */
+  readonly costAbove?: Prices & { readonly tokens: number };
   /** Supports the thinking level `xhigh`. Default false. */
   readonly xhigh?: boolean;
 }
@@ -112,7 +117,11 @@ export interface ModelRequest {
   readonly sessionKey?: string;
 }
 
-/** Streamed parts of an answer; `finish` comes last and exactly once. */
+/**
+ * Streamed parts of an answer; `finish` comes last and exactly once. A provider may yield a text with an empty `delta` when
+ * the server sends something that is no part of the answer yet, e.g. a fragment of a tool call. It restarts the idle
+ * timeout of the plugin `models`, which does not pass it on. Keep-alives do not count.
+ */
 export type ModelEvent =
   | { readonly type: "text"; readonly delta: string }
   | { readonly type: "thinking"; readonly delta: string; readonly signature?: string }
@@ -149,10 +158,11 @@ export interface ModelProvider {
    */
   quota?(account: ProviderAccount): QuotaSource | undefined;
   /**
-   * Asks the server for its models, at most 5,000. `provider` of a choice is ignored. Default: not available.
+   * Asks the server for its models, at most 5,000. `provider` of a choice is ignored. Also used to check a key. Default:
+   * not available.
    * @throws GatewayError like `stream`; also if the answer is larger than 10 MB
    */
-  listModels?(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
+  listModels?(account: ProviderAccount, signal: AbortSignal): Promise<readonly KnownModel[]>;
 }
 
 /**
@@ -185,7 +195,7 @@ export const ModelProvider = defineExtensionPoint<ModelProvider>("model.provider
 
 /** Resolves and calls language models. */
 export interface Models {
-  /** All usable models, sorted by provider and name. */
+  /** All usable models, sorted by provider and name. Models of local servers appear once they were found. */
   list(): readonly ModelChoice[];
   /**
    * @param ref `provider/id`, a bare id or an alias; absent: `ModelPolicy.primary`, else `models.default`, else the
@@ -197,7 +207,8 @@ export interface Models {
   /**
    * Sends a request to `request.model`. Tries the accounts of its provider in turn, recently failed ones last; an
    * account that fails before its first chunk cools down, and the next one is used. Sets `finish.usage.cost`. Same
-   * errors as `ModelProvider.stream`.
+   * errors as `ModelProvider.stream`; also `UNAVAILABLE` of kind `timeout` for a server that is silent for
+   * `models.idleTimeoutSeconds`.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
   /** epoch ms until which all accounts of this model cool down; `undefined` if one is usable now. */

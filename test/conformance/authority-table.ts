@@ -32,7 +32,7 @@ export const NODE_METHODS: readonly string[] = [
 /** Choice: methods that the specification does not contain. */
 const OURS: Readonly<Record<Scope, string>> = {
   "operator.read":
-    "agents.files.log agents.files.diff memory.status memory.search models.status plugins.inspect " +
+    "agents.files.log agents.files.diff memory.status memory.search models.status models.known plugins.inspect " +
     "plugins.list storage.usage update.check webhooks.list webhooks.check webhooks.runs webhooks.run",
   "operator.write": "media.describe media.transcribe models.test webhooks.try",
   "operator.approvals": "exec.approval.list",
@@ -40,7 +40,7 @@ const OURS: Readonly<Record<Scope, string>> = {
   "operator.admin":
     "agents.files.restore memory.index plugins.reload plugins.align plugins.install plugins.update " +
     "plugins.remove plugins.enable plugins.disable plugins.doctor exec.approvals.grants exec.approvals.forget " +
-    "secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init " +
+    "models.scan secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init " +
     "channels.login.start channels.login.next skills.add skills.remove",
 };
 

@@ -265,6 +265,8 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "messages.tts.maxTextLength": "plugins/tts/speaking.test.ts",
   "messages.tts.timeoutMs": "plugins/tts/speaking.test.ts",
   "models.providers.*.authHeader": "plugins/models/accounts.test.ts",
+  "models.idleTimeoutSeconds": "plugins/models/idle.test.ts",
+  "models.discovery.": "plugins/models/discovery.test.ts",
   "session.reset.": `${SESSIONS}/reset-policy.test.ts`,
   "session.resetByType.": `${SESSIONS}/reset-policy.test.ts`,
   "session.resetByChannel.": `${SESSIONS}/reset-policy.test.ts`,

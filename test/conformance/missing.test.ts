@@ -46,6 +46,7 @@ const named: readonly (readonly [method: string, params: object, message?: RegEx
   ["memory.index", { agentId: "nope" }],
   ["models.status", { model: "nope/nope" }],
   ["models.test", { model: "nope/nope" }],
+  ["models.scan", { provider: "nope" }],
   ["node.describe", { nodeId: "nope" }],
   ["node.invoke", { nodeId: "nope", command: "system.which", idempotencyKey: "k3" }],
   ["node.rename", { nodeId: "nope", displayName: "x" }],

@@ -230,6 +230,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "logs.tail": [() => ({}), () => ({ ...LOG_PART, cursor: 0, limit: 10, maxBytes: 1_000, level: "info" })],
   "models.list": [() => undefined, () => ({})],
   "models.status": [() => undefined],
+  "models.known": [() => ({})],
+  "models.scan": [() => ({})],
   "models.test": [() => ({})],
   "tools.catalog": [() => ({}), () => ({ includePlugins: false }), () => ({ agentId: "main" })],
   "node.list": [() => ({})],

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import type { ProviderAccount } from "@svc/sdk/models";
 import { createProvider as createOwn } from "../../plugins/dev/new/templates/provider/provider.ts";
-import { askForModels } from "../../plugins/models/server-models.ts";
+import { askForModels } from "../../plugins/models/verbs/server-models.ts";
 import { createConverseApi } from "../../plugins/provider-bedrock/api.ts";
 import { createProvider as createConverse } from "../../plugins/provider-bedrock/provider.ts";
 import { createGeminiApi } from "../../plugins/provider-google/api.ts";

@@ -26,6 +26,10 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
   AWS_SECRET_ACCESS_KEY: { summary: "The secret of AWS_ACCESS_KEY_ID.", byDefault: "such accounts are refused" },
   AWS_SESSION_TOKEN: { summary: "The token of temporary AWS credentials.", byDefault: "none is sent" },
   NO_COLOR: { summary: "Any value: `svc chat` prints no colours.", byDefault: "colours on a terminal" },
+  OLLAMA_HOST: {
+    summary: "The address at which an Ollama server is looked for.",
+    byDefault: "127.0.0.1:11434",
+  },
   PATH: {
     summary: "Directories in which npm, git and the programs of tools are found.",
     byDefault: "that of the shell",
@@ -64,6 +68,10 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
     byDefault: "a first start",
   },
   SVC_SKIP_CRON: { summary: "Any value: no cron job runs on schedule.", byDefault: "cron.enabled" },
+  SVC_SKIP_MODEL_DISCOVERY: {
+    summary: "Any value: no local model server is looked for.",
+    byDefault: "models.discovery",
+  },
   SVC_STATE_DIR: {
     summary: "The directory with the configuration, the database, credentials, logs and installed plugins.",
     byDefault: ".svc in SVC_HOME",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { accountsOf, hasKey, withKey } from "../../../plugins/models/accounts.ts";
+import { accountsOf, hasKey, withKey } from "../../../plugins/models/asking/accounts.ts";
 
 const entry = { api: "a", models: [] };
 const baseUrl = "https://host.example/v1";

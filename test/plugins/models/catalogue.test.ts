@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { violations, withDefaults } from "@svc/sdk";
-import { buildCatalogue, choicesOf, type Kind, pickModel, refOf } from "../../../plugins/models/catalogue.ts";
+import { buildCatalogue, choicesOf, type Kind, pickModel, refOf } from "../../../plugins/models/catalogue/catalogue.ts";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
-import type { Policy } from "../../../plugins/models/policy.ts";
+import type { Policy } from "../../../plugins/models/catalogue/policy.ts";
 
 const offline: Kind = {
   id: "offline",

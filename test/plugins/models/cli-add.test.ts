@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandContext } from "@svc/sdk/cli";
-import { addModels } from "../../../plugins/models/cli-add.ts";
+import { addModels } from "../../../plugins/models/verbs/add.ts";
 
 type Answer = readonly [status: number, body: unknown];
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import { runCommand } from "@svc/sdk/testing";
 import commands from "../../../plugins/models/cli.ts";
-import { findingsOf, statusLines } from "../../../plugins/models/report.ts";
+import { findingsOf, statusLines } from "../../../plugins/models/verbs/report.ts";
 
 const listed = {
   models: [

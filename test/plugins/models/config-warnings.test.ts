@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type ConfigView, withDefaults } from "@svc/sdk";
-import { unusableModels } from "../../../plugins/models/config-warnings.ts";
+import { unusableModels } from "../../../plugins/models/catalogue/config-warnings.ts";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 
 const baseUrl = "https://host.example/v1";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ProviderFailure } from "@svc/sdk/models";
-import { Cooldowns } from "../../../plugins/models/cooldown.ts";
+import { Cooldowns } from "../../../plugins/models/asking/cooldown.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { costOf, priced } from "../../../plugins/models/cost.ts";
+import { costOf, priced } from "../../../plugins/models/asking/cost.ts";
 
 const usage = { input: 1_000, output: 2_000, cacheRead: 500_000, cacheWrite: 100_000, totalTokens: 603_000 };
 const price = { input: 3, output: 15, cacheRead: 0.25, cacheWrite: 4 };

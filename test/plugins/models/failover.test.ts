@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { ModelEvent, ProviderAccount, ProviderFailure } from "@svc/sdk/models";
-import { Cooldowns } from "../../../plugins/models/cooldown.ts";
-import { askInTurn } from "../../../plugins/models/failover.ts";
+import { Cooldowns } from "../../../plugins/models/asking/cooldown.ts";
+import { askInTurn } from "../../../plugins/models/asking/failover.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 
 const text = { type: "text", delta: "hi" } as const;

@@ -31,7 +31,7 @@ function setup(section: object, policy?: ModelPolicy) {
   });
   const config = withDefaults(ModelsConfig, section);
   const desk = createModels({ config, providers, requestHook: hook(), clock, policy: () => policy });
-  const handlers = createHandlers({ desk, clock, log: silentLog });
+  const handlers = createHandlers({ desk, providers, clock, log: silentLog, env: {} });
   const call = {
     principal: {} as never,
     connection: undefined,
@@ -205,10 +205,10 @@ describe("the current policy", () => {
     assert.deepEqual([restricted, aliases], [true, [{ alias: "Fast", model: "acme/n" }]]);
   });
 
-  it("makes models.list unavailable when it cannot be read", () => {
+  it("makes models.list unavailable when it cannot be read", async () => {
     const { handlers, call } = setup(section, { allowed: () => assert.fail("bug") });
-    assert.throws(
-      () => handlers.list({ ...call, params: {} }),
+    await assert.rejects(
+      async () => handlers.list({ ...call, params: {} }),
       (error: unknown) => {
         assert.ok(error instanceof GatewayError);
         assert.equal(error.code, "UNAVAILABLE");

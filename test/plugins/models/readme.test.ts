@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { violations, withDefaults } from "@svc/sdk";
 import JSON5 from "json5";
-import { accountsOf } from "../../../plugins/models/accounts.ts";
+import { accountsOf } from "../../../plugins/models/asking/accounts.ts";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 
 /** The first configuration in the README of a plugin; adds missing braces. */

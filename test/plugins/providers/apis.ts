@@ -146,11 +146,16 @@ export async function openProvider({ model, create, server: start }: Api) {
       provider.stream(request(changes), scene.account, signal),
     async ask(changes: Partial<ModelRequest> = {}, signal?: AbortSignal): Promise<ModelEvent[]> {
       const events: ModelEvent[] = [];
-      for await (const event of scene.stream(signal, changes)) events.push(event);
+      for await (const event of scene.stream(signal, changes)) if (!isAtWork(event)) events.push(event);
       return events;
     },
   };
   return scene;
+}
+
+/** An empty text: the server is at work. The plugin `models` does not pass it on. */
+function isAtWork(event: ModelEvent): boolean {
+  return event.type === "text" && event.delta === "";
 }
 
 const author = { api: "a", provider: "acme", model: "m", stopReason: "stop", timestamp: 1 } as const;

@@ -1,8 +1,10 @@
 /** Finds configured model references that cannot be used. Pure. */
 import { type ConfigView, type ConfigWarning, isGatewayError } from "@svc/sdk";
-import { ModelProvider } from "@svc/sdk/models";
+import { ModelFacts, ModelProvider } from "@svc/sdk/models";
 import { buildCatalogue, type Kind, pickModel } from "./catalogue.ts";
-import type { ModelsConfig } from "./config.ts";
+import { createFactBook } from "./facts.ts";
+import { localServers } from "./servers.ts";
+import type { ModelsConfig } from "../config.ts";
 import { valuesAt } from "./places.ts";
 
 /** Keys with a model reference, alone or with fallbacks. `[]` stands for each item of a list. */
@@ -27,7 +29,9 @@ export function unusableModels({ config, contributions }: ConfigView): ConfigWar
   if (!known) return [];
   const kinds = known.map(({ id, value }): Kind => ({ id, ...(value as Omit<Kind, "id"> | undefined) })); // data of a ModelProvider
   const [[, models] = []] = valuesAt(config, "models");
-  const catalogue = buildCatalogue(models as ModelsConfig, kinds); // the plugin's own section, which is valid
+  const section = models as ModelsConfig; // the plugin's own section, which is valid
+  const facts = (contributions(ModelFacts) ?? []).flatMap(({ value }) => (value ? [value as ModelFacts] : [])); // data only
+  const catalogue = buildCatalogue(section, kinds, { facts: createFactBook(facts), local: localServers(section) });
   const [[, allowed] = []] = valuesAt(config, "agents.defaults.models");
   const entries = Object.entries(Object(allowed) as Readonly<Record<string, { alias?: string }>>); // section of the plugin agents
   const policy = entries.length > 0 ? new Map(entries) : undefined;

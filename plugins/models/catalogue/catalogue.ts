@@ -1,8 +1,10 @@
 /** Lists models and resolves references. No I/O; `models.ts` calls models. */
 import { invalidRequest, notFound } from "@svc/sdk";
 import { nearestName } from "@svc/sdk/errors";
-import type { ModelChoice, ModelProvider, ResolvedModel } from "@svc/sdk/models";
-import type { ModelsConfig, ProviderEntry } from "./config.ts";
+import type { KnownModel, ModelChoice, ModelProvider, ResolvedModel } from "@svc/sdk/models";
+import type { ModelsConfig } from "../config.ts";
+import { createFactBook, type FactBook, withFacts } from "./facts.ts";
+import { type Server, serversOf } from "./servers.ts";
 import { aliasesOf, aliasTarget, type Policy, refuseOutside } from "./policy.ts";
 
 /** A kind of model server that a plugin contributes. */
@@ -19,34 +21,80 @@ export interface Catalogue {
   readonly configured: readonly ResolvedModel[];
   /** Configured models whose `api` no plugin contributes. */
   readonly unservable: readonly ResolvedModel[];
+  /** Models of local servers that need no configuration. */
+  readonly found: readonly ResolvedModel[];
   /** Built-in models, which need no configuration, in the order of their plugins. */
   readonly builtin: readonly ResolvedModel[];
   readonly kinds: readonly string[];
+  /** A model that no list contains, of a provider without a list; `undefined`: the provider has a list, or is unknown. */
+  unlisted(ref: string): ResolvedModel | undefined;
 }
 
-/** Combines configured models with those contributed by plugins. A configured model hides a built-in one of the same name. */
-export function buildCatalogue(config: ModelsConfig, kinds: readonly Kind[]): Catalogue {
-  const all = Object.entries(config.providers).flatMap(([name, provider]) => configuredModels(name, provider));
+type ModelFields = Pick<ResolvedModel, "id"> & Partial<ResolvedModel>;
+
+/** What is known in addition to the configuration. */
+export interface Knowledge {
+  /** Default: no facts. */
+  readonly facts?: FactBook;
+  /** Servers that were found without being configured, by name. Default: none. */
+  readonly local?: ReadonlyMap<string, Server>;
+  /** Models read from local servers, by provider. Default: none. */
+  readonly read?: ReadonlyMap<string, readonly ModelFields[]>;
+  /** References to models that must be listed if they can be used. Default: none. */
+  readonly named?: readonly string[];
+}
+
+/**
+ * Combines configured models with those contributed by plugins, and those of local servers. A configured model hides a
+ * built-in one of the same name.
+ */
+export function buildCatalogue(config: ModelsConfig, kinds: readonly Kind[], knowledge: Knowledge = {}): Catalogue {
+  const {
+    facts = createFactBook([]),
+    local = new Map<string, Server>(),
+    read = new Map<string, readonly ModelFields[]>(),
+    named = [],
+  } = knowledge;
+  const servers = serversOf(config);
+  const modelOf = (provider: string, { api, place }: Server, fields: ModelFields) =>
+    withFacts({ name: fields.id, ...fields, provider, api: fields.api ?? api }, facts.find(place, fields.id));
+  const modelsOf = (name: string, server: Server): readonly ResolvedModel[] => {
+    const { entry, place } = server;
+    if (entry.models) {
+      return entry.models.map(({ headers: _headers, compat: _compat, ...fields }) =>
+        complete(modelOf(name, server, fields)),
+      );
+    }
+    const known = read.get(name) ?? (place === undefined ? [] : facts.offered(place)).map((id) => ({ id }));
+    const listed = new Set(known.map(({ id }) => id));
+    const wanted = named.flatMap((ref) => (ref.startsWith(`${name}/`) ? [ref.slice(name.length + 1)] : []));
+    const more = wanted.filter((id) => id !== "" && !listed.has(id)).map((id) => ({ id }));
+    return [...known, ...more].map((fields) => modelOf(name, server, fields));
+  };
+  const all = [...servers].flatMap(([name, server]) => modelsOf(name, server));
   const ids = kinds.map((kind) => kind.id);
   const taken = new Set(all.map(refOf));
+  const isOpen = config.mode !== "replace";
+  const other = isOpen ? [...local].filter(([name]) => !servers.has(name)) : [];
   const builtin = kinds.flatMap(builtinModels);
   return {
     defaultRef: config.default,
     configured: all.filter((model) => ids.includes(model.api)),
     unservable: all.filter((model) => !ids.includes(model.api)),
-    builtin: config.mode === "replace" ? [] : builtin.filter((model) => !taken.has(refOf(model))),
+    found: other.flatMap(([name, server]) => modelsOf(name, server)).filter((model) => ids.includes(model.api)),
+    builtin: isOpen ? builtin.filter((model) => !taken.has(refOf(model))) : [],
     kinds: ids,
+    unlisted(ref) {
+      const [, name = "", id = ""] = /^([^/]+)\/(.+)$/su.exec(ref) ?? [];
+      const server = servers.get(name) ?? new Map(other).get(name);
+      return server && !server.entry.models ? modelOf(name, server, { id }) : undefined;
+    },
   };
 }
 
-function configuredModels(provider: string, { api, models }: ProviderEntry): ResolvedModel[] {
-  return models.map(({ id, name, headers: _headers, compat: _compat, ...facts }) => ({
-    provider,
-    api,
-    id,
-    name: name ?? id,
-    ...facts,
-  }));
+/** With the defaults of a configured model, where neither the configuration nor the facts say more. */
+function complete({ reasoning = false, input = ["text"], ...model }: ResolvedModel): ResolvedModel {
+  return { ...model, reasoning, input };
 }
 
 function builtinModels({ id: kind, builtin = [] }: Kind): ResolvedModel[] {
@@ -65,14 +113,24 @@ export function refOf(model: { readonly provider: string; readonly id: string })
 export function choicesOf(catalogue: Catalogue, policy?: Policy): ModelChoice[] {
   const all = usable(catalogue);
   const allowed = policy ? all.filter((model) => policy.has(refOf(model))) : all;
-  return (allowed.length > 0 ? allowed : all)
-    .map(choiceOf)
-    .sort(
-      (a, b) =>
-        a.provider.localeCompare(b.provider, "en") ||
-        a.name.localeCompare(b.name, "en") ||
-        a.id.localeCompare(b.id, "en"),
-    );
+  return (allowed.length > 0 ? allowed : all).map(choiceOf).sort(byName);
+}
+
+/** By provider, then name. */
+export function byName(a: ModelChoice, b: ModelChoice): number {
+  return (
+    a.provider.localeCompare(b.provider, "en") || a.name.localeCompare(b.name, "en") || a.id.localeCompare(b.id, "en")
+  );
+}
+
+/** A model with what is known about it. */
+export function knownOf(model: ResolvedModel): KnownModel {
+  const { maxTokens, cost } = model;
+  return {
+    ...choiceOf(model),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(cost === undefined ? {} : { cost: { ...cost } }),
+  };
 }
 
 function choiceOf({ provider, id, name, contextWindow, reasoning, input }: ResolvedModel): ModelChoice {
@@ -85,8 +143,9 @@ function choiceOf({ provider, id, name, contextWindow, reasoning, input }: Resol
 
 /**
  * Resolves `ref`: `<provider>/<id>` (split at the first slash, since ids may contain slashes), an alias in any case, or
- * a bare id that only one model has. Absent: `models.default`, else the first configured model, else the first built-in
- * model. Choice: refuses if no plugin contributes the `api` of any configured model; a built-in model would hide the
+ * a bare id that only one model has. A provider without a list of models accepts any id. Absent: `models.default`, else the first configured model, else the first built-in
+ * model. Choice: a model of a local server that nobody configured is only used where a reference names it, since any process may
+ * listen there. Choice: refuses if no plugin contributes the `api` of any configured model; a built-in model would hide the
  * mistake.
  * @throws GatewayError `NOT_FOUND` when nothing matches, `INVALID_REQUEST` when a bare id matches several or the
  * policy does not allow the model.
@@ -108,7 +167,7 @@ function find(catalogue: Catalogue, ref: string): ResolvedModel | undefined {
   return usable(catalogue).find((model) => refOf(model) === ref) ?? (blocked && refuseUnservable(catalogue, blocked));
 }
 
-function isAllowed(policy: Policy | undefined, model: ResolvedModel): boolean {
+export function isAllowed(policy: Policy | undefined, model: ResolvedModel): boolean {
   return policy?.has(refOf(model)) ?? true;
 }
 
@@ -141,7 +200,9 @@ function byBareId(catalogue: Catalogue, id: string, policy: Policy | undefined):
     const candidates = [found, ...others].map(refOf);
     return invalidRequest(`model "${id}" is ambiguous; choose one of ${candidates.join(", ")}`, { candidates });
   }
-  const blocked = catalogue.unservable.find((model) => model.id === id);
+  const unlisted = catalogue.unlisted(id);
+  if (unlisted && catalogue.kinds.includes(unlisted.api)) return unlisted;
+  const blocked = catalogue.unservable.find((model) => model.id === id) ?? unlisted;
   if (blocked) return refuseUnservable(catalogue, blocked);
   const names = usable(catalogue).flatMap((model) => [refOf(model), model.id]);
   const meant = nearestName(id, [...names, ...aliasesOf(policy).map(({ alias }) => alias)]);
@@ -149,8 +210,9 @@ function byBareId(catalogue: Catalogue, id: string, policy: Policy | undefined):
   return notFound(`no model "${id}"${configuredBy(catalogue, id)}; ${available(catalogue, policy)}${hint}`);
 }
 
-function usable({ configured, builtin }: Catalogue): ResolvedModel[] {
-  return [...configured, ...builtin];
+/** The models that can be used, allowed or not. */
+export function usable({ configured, found, builtin }: Catalogue): ResolvedModel[] {
+  return [...configured, ...found, ...builtin];
 }
 
 /** The text that names the setting `models.default`, if the reference comes from that setting. */

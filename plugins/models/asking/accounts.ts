@@ -1,7 +1,7 @@
 /** Reads the accounts of a provider from the configuration, and converts them for the provider. Pure. */
 import type { ProviderAccount } from "@svc/sdk/models";
 import type { SecretRef } from "@svc/sdk/secrets";
-import type { ProviderEntry } from "./config.ts";
+import type { ProviderEntry } from "../config.ts";
 
 /** A configured account, before its key is looked up. */
 export interface ConfiguredAccount {

@@ -3,9 +3,13 @@ import { sameOriginFetch } from "@svc/kit/same-origin";
 import { GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
+import { boundedJson, entriesIn, fieldOf, modelId } from "../discovery/bounded-json.ts";
 
 /** Choice: timeout of the list in milliseconds. */
 const LIST_TIMEOUT_MS = 15_000;
+/** Maximum bytes and models of the list. */
+const MAX_LIST_BYTES = 10_000_000;
+const MAX_LISTED = 5_000;
 
 export interface ServerModels {
   /** The address before `/chat/completions`. */
@@ -51,10 +55,14 @@ async function listAt(
   const url = `${baseUrl}/models`;
   const headers = { accept: "application/json", ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };
   let status: number;
-  let text: string;
+  let body: unknown;
   try {
     const response = await sameOriginFetch()(url, { headers, signal: AbortSignal.timeout(timeoutMs) });
-    [status, text] = [response.status, await response.text()];
+    status = response.status;
+    body = await boundedJson(response, MAX_LIST_BYTES, url).catch((error: unknown) => {
+      if (!isGatewayError(error)) throw error;
+      return undefined; // not a list of models
+    });
   } catch (error) {
     if (isGatewayError(error)) throw error;
     const { cause } = error as { cause?: unknown };
@@ -67,7 +75,7 @@ async function listAt(
     const next = "export NAME_OF_YOUR_KEY=..., then svc models add <url> --key-env NAME_OF_YOUR_KEY";
     invalidRequest(`${url} ${why} (${status})\nNext: ${next}`);
   }
-  const ids = status === 200 ? idsIn(text) : undefined;
+  const ids = status === 200 ? idsIn(body) : undefined;
   if (ids) return ids;
   const why = status === 200 ? "did not return a list of models" : `returned ${status}`;
   return new GatewayError(
@@ -76,13 +84,9 @@ async function listAt(
   );
 }
 
-function idsIn(text: string): readonly string[] | undefined {
-  try {
-    const { data } = JSON.parse(text) as { data?: unknown };
-    if (!Array.isArray(data)) return undefined;
-    const ids = data.map((entry: unknown) => Object(entry).id as unknown);
-    return [...new Set(ids.filter((id): id is string => typeof id === "string" && id !== ""))];
-  } catch {
-    return undefined;
-  }
+function idsIn(body: unknown): readonly string[] | undefined {
+  const data = fieldOf(body, "data");
+  if (!Array.isArray(data)) return undefined;
+  const ids = entriesIn(data, MAX_LISTED).map((entry) => modelId(fieldOf(entry, "id")));
+  return [...new Set(ids.filter((id) => id !== undefined))];
 }

@@ -1,9 +1,10 @@
 /** `svc models add <url>`: lists the models of a server, and writes an entry for it to the configuration. */
 import { invalidRequest } from "@svc/sdk";
-import { askYes, type CommandContext, commandText, isTerminal, show, visible, withGateway } from "@svc/sdk/cli";
+import { type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
 import { defaultModelOf } from "./default-model.ts";
+import { agrees, canAsk, keyOf, providersOf, writeProvider } from "./interaction.ts";
 import { askForModels } from "./server-models.ts";
 
 /**
@@ -46,10 +47,7 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
       context.note(`Nothing was written.${canAsk(context) ? "" : "\nNext: repeat the command with --yes"}`);
       return 1;
     }
-    const written = await client.call(config.patch, {
-      raw: JSON.stringify(entry),
-      ...(exists ? { baseHash: hash } : {}),
-    });
+    const written = await writeProvider(client, { hash, exists }, name, provider);
     const refs = wanted.map((id) => `${name}/${id}`);
     const first = commandText([refs[0] ?? ""]);
     const isDefault = (defaultModelOf(parsed) ?? (await client.call(models.status, {})).default) === refs[0];
@@ -64,14 +62,6 @@ export async function addModels(context: CommandContext, env: NodeJS.ProcessEnv 
     ]);
     return 0;
   });
-}
-
-function keyOf(name: string, env: NodeJS.ProcessEnv): string {
-  if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
-    invalidRequest(
-      `--key-env needs the name of an environment variable, in capitals, not the key\nNext: export ACME_API_KEY=..., then --key-env ACME_API_KEY`,
-    );
-  return env[name] || invalidRequest(`${name} is not set in this terminal\nNext: export ${name}=...`);
 }
 
 /** Default name: `acme` for `https://api.acme.example/v1`, `local` for an address of this machine. */
@@ -96,21 +86,4 @@ function choose(ids: readonly string[], chosen: readonly string[] | undefined, a
       [`the server has ${ids.length} models; choose some of them. The first ones:`, ...shown, next].join("\n"),
     );
   return ids;
-}
-
-function providersOf(parsed: unknown): Readonly<Record<string, unknown>> {
-  const { models } = Object(parsed) as { models?: { providers?: unknown } };
-  return Object(models?.providers) as Readonly<Record<string, unknown>>;
-}
-
-/** Whether the command runs interactively. */
-function canAsk({ json, input, output }: CommandContext): boolean {
-  return !json && isTerminal(input) && isTerminal(output);
-}
-
-/** Asks; every answer except yes means no. If the command is not interactive, it prints the text and does not ask. */
-async function agrees(context: CommandContext, text: string): Promise<boolean> {
-  if (canAsk(context)) return askYes(text, context);
-  context.note(text);
-  return false;
 }

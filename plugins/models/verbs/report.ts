@@ -1,7 +1,7 @@
 /** Output of the commands. Pure. */
 import type { ResultOf } from "@svc/sdk";
-import type { DoctorFinding } from "@svc/sdk/cli";
-import type { models } from "@svc/sdk/models";
+import { type DoctorFinding, visible } from "@svc/sdk/cli";
+import type { KnownModel, models } from "@svc/sdk/models";
 
 type Listed = ResultOf<typeof models.list>;
 type Status = ResultOf<typeof models.status>;
@@ -17,15 +17,47 @@ export function listLines({ models: all }: Listed): string[] {
   return all.map((model) => [refOf(model).padEnd(width), model.name, ...factsOf(model)].join("  "));
 }
 
+const STATES = { usable: "", restricted: "not allowed", unsupported: "no plugin", unconfigured: "no key" } as const;
+
+/** All known models, each with the reason why it cannot be used. */
+export function knownLines({ models: all, asOf }: ResultOf<typeof models.known>): string[] {
+  const width = Math.max(0, ...all.map((model) => refOf(model).length));
+  return [
+    ...all.map((model) =>
+      [refOf(model).padEnd(width), STATES[model.state].padEnd(11), ...factsOf(model)].join("  ").trimEnd(),
+    ),
+    ...(asOf.length > 0 ? [`Public facts of ${asOf.join(", ")}; prices in US dollars per million tokens.`] : []),
+  ];
+}
+
+/** One line for each tested model. */
+export function allTestedLines(results: readonly TestedModel[]): string[] {
+  return results.map(({ model, error, durationMs, cost }) =>
+    error === undefined
+      ? `${model}: ok, ${durationMs} ms${cost === undefined ? "" : `, $${cost.toFixed(6)}`}`
+      : `${model}: failed: ${visible(error)}`,
+  );
+}
+
+/** The outcome of a test of one of several models. */
+export interface TestedModel {
+  readonly model: string;
+  readonly error?: string;
+  readonly durationMs?: number;
+  readonly cost?: number;
+}
+
 function refOf({ provider, id }: Listed["models"][number]): string {
   return `${provider}/${id}`;
 }
 
-function factsOf({ contextWindow, reasoning, input = [] }: Listed["models"][number]): string[] {
+/** The facts in brackets; none without facts. */
+export function factsOf({ contextWindow, reasoning, input = [], cost }: Partial<KnownModel>): string[] {
   const facts = [
     ...(contextWindow === undefined ? [] : [`${contextWindow} tokens`]),
     ...(reasoning ? ["thinks"] : []),
     ...(input.includes("image") ? ["images"] : []),
+    ...(cost ? [`$${cost.input} in, $${cost.output} out`] : []),
   ];
   return facts.length > 0 ? [`(${facts.join(", ")})`] : [];
 }
