@@ -52,8 +52,8 @@ export async function authenticate(context: CommandContext, options: AuthOptions
         : [`The gateway reads the key from its own environment: set ${flags.keyEnv} there at each start.`]),
       refs.length === 0 ? `Models: svc models scan ${name}` : `${refs.length} models: svc models list`,
     ]);
-    if (isChecked || flags.unchecked === true || !canAsk(context)) return 0;
-    return testCall(client, context, refs[0]);
+    if (isChecked) return 0;
+    return testCall(client, context, flags.unchecked === true ? undefined : refs[0]);
   });
 }
 
@@ -114,10 +114,13 @@ async function check(client: Client, name: string, apiKey: string, flags: AuthFl
   return true;
 }
 
+/** @param model `undefined`: do not ask */
 async function testCall(client: Client, context: CommandContext, model: string | undefined): Promise<number> {
   const question = "Check the key with one short question? This costs a few tokens.";
-  if (model === undefined || !(await agrees(context, question))) {
-    context.note("The key was not checked.\nNext: svc models test");
+  if (model === undefined || !canAsk(context) || !(await agrees(context, question))) {
+    context.note(
+      `The key was not checked.\nNext: svc models test${model === undefined ? "" : ` ${commandText([model])}`}`,
+    );
     return 0;
   }
   const { text } = await client.call(models.test, { model }, { timeoutMs: TEST_TIMEOUT_MS });
