@@ -1,7 +1,7 @@
 /** The configuration section `models`. Spec: http/config-keys.md `models.*`. */
 import { type Static, Strict, Type } from "@svc/sdk";
 import { SecretSetting } from "@svc/sdk/secrets";
-import { knownServer } from "./catalogue/known-servers.ts";
+import { knownServer } from "@svc/kit/providers";
 import { NO_COMPAT, NO_DISCOVERY, NO_NUM_CTX, noLogin, noModels, secondOf } from "./refusals.ts";
 
 const price = (description: string) => Type.Number({ minimum: 0, default: 0, description });

@@ -11,7 +11,7 @@ import {
 import type { ModelProvider, ModelRequest, models, ResolvedModel, Usage } from "@svc/sdk/models";
 import { hasKey } from "./asking/accounts.ts";
 import { byName, isAllowed, knownOf, refOf, usable } from "./catalogue/catalogue.ts";
-import { KNOWN_SERVERS } from "./catalogue/known-servers.ts";
+import { KNOWN_SERVERS } from "@svc/kit/providers";
 import type { FailedAccount } from "./asking/cooldown.ts";
 import type { ModelDesk } from "./models.ts";
 import { aliasesOf } from "./catalogue/policy.ts";

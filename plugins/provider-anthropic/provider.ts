@@ -1,5 +1,5 @@
 /** Sends a model request to a server of the Messages API, and yields model events. */
-import { AnswerSize, providerName, readable } from "@svc/kit/providers";
+import { AnswerSize, AT_WORK, providerName, readable } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { MessagesApi } from "./api.ts";
@@ -14,7 +14,7 @@ export function createProvider(api: MessagesApi): ModelProvider {
       const answer = createAnswer(source, new AnswerSize(source, request));
       for await (const event of api.events(toParams(request), account, signal)) {
         yield* readable(source, () => answer.take(event));
-        if (isCallPart(event)) yield { type: "text", delta: "" }; // the server is at work
+        if (isCallPart(event)) yield AT_WORK;
       }
       yield* answer.end();
     },
@@ -23,7 +23,7 @@ export function createProvider(api: MessagesApi): ModelProvider {
   };
 }
 
-/** Parts of a tool call are collected, so they yield no event of their own. */
+/** Part of a tool call, which yields no event of its own. */
 function isCallPart(event: Parameters<ReturnType<typeof createAnswer>["take"]>[0]): boolean {
   return event.type === "content_block_delta" && event.delta?.type === "input_json_delta";
 }

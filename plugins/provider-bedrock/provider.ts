@@ -1,5 +1,5 @@
 /** Sends a model request to Bedrock, and yields model events. */
-import { AnswerSize, providerName, readable } from "@svc/kit/providers";
+import { AnswerSize, AT_WORK, providerName, readable } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { ConverseApi } from "./api.ts";
@@ -14,6 +14,7 @@ export function createProvider(api: ConverseApi): ModelProvider {
       const answer = createAnswer({ source, size, maxCalls: maxCalls(request) });
       for await (const event of api.events(request.model.id, toBody(request), account, signal)) {
         yield* readable(source, () => answer.take(event));
+        if (event.delta?.toolUse) yield AT_WORK;
       }
       yield* answer.end();
     },

@@ -1,6 +1,6 @@
 /** Sends a model request to a chat-completions server, and yields model events. */
 import { randomUUID } from "node:crypto";
-import { AnswerSize, providerName, readable } from "@svc/kit/providers";
+import { AnswerSize, AT_WORK, providerName, readable } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { ChatApi } from "./api.ts";
@@ -14,7 +14,7 @@ export function createProvider(api: ChatApi, newId: () => string = randomUUID): 
       const answer = createAnswer(source, () => `call_${newId()}`, new AnswerSize(source, request));
       for await (const chunk of api.chunks(toParams(request, account), account, signal)) {
         yield* readable(source, () => answer.take(chunk));
-        if (isCallPart(chunk)) yield { type: "text", delta: "" }; // the server is at work
+        if (isCallPart(chunk)) yield AT_WORK;
       }
       yield* answer.end();
     },
@@ -23,7 +23,7 @@ export function createProvider(api: ChatApi, newId: () => string = randomUUID): 
   };
 }
 
-/** Parts of a tool call are collected, so they yield no event of their own. */
+/** Part of a tool call, which yields no event of its own. */
 function isCallPart(chunk: Parameters<ReturnType<typeof createAnswer>["take"]>[0]): boolean {
   return typeof chunk === "object" && (chunk.choices?.[0]?.delta?.tool_calls?.length ?? 0) > 0;
 }

@@ -65,7 +65,7 @@ export function buildCatalogue(config: ModelsConfig, kinds: readonly Kind[], kno
         complete(modelOf(name, server, fields)),
       );
     }
-    const known = read.get(name) ?? (place === undefined ? [] : facts.offered(place)).map((id) => ({ id }));
+    const known = read.get(name) ?? facts.offered(place ?? name).map((id) => ({ id }));
     const listed = new Set(known.map(({ id }) => id));
     const wanted = named.flatMap((ref) => (ref.startsWith(`${name}/`) ? [ref.slice(name.length + 1)] : []));
     const more = wanted.filter((id) => id !== "" && !listed.has(id)).map((id) => ({ id }));

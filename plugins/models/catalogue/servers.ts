@@ -1,6 +1,6 @@
 /** The configured providers and the local servers, completed with the defaults of their names. Pure. */
 import type { ModelsConfig, ProviderEntry } from "../config.ts";
-import { KNOWN_SERVERS, type KnownServer, knownServer } from "./known-servers.ts";
+import { KNOWN_SERVERS, knownServer } from "@svc/kit/providers";
 
 /** A configured provider, completed with the defaults of its name. */
 export interface Server {
@@ -54,13 +54,17 @@ const HOSTS: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
+/** The public server at the default address of an API. */
+const DEFAULTS: Readonly<Record<string, string>> = {
+  "anthropic-messages": "anthropic",
+  "bedrock-converse-stream": "amazon-bedrock",
+  "google-generative-ai": "google",
+  "openai-responses": "openai",
+};
+
 function placeAt(baseUrl: string | undefined, api: string): string | undefined {
-  if (baseUrl === undefined) return Object.entries(KNOWN_SERVERS).find(([, known]) => isDefaultOf(known, api))?.[0];
+  if (baseUrl === undefined) return Object.hasOwn(DEFAULTS, api) ? DEFAULTS[api] : undefined;
   if (!URL.canParse(baseUrl)) return undefined;
   const { hostname } = new URL(baseUrl);
   return /^bedrock-runtime\.[\w-]+\.amazonaws\.com$/u.test(hostname) ? "amazon-bedrock" : HOSTS.get(hostname);
-}
-
-function isDefaultOf(known: KnownServer, api: string): boolean {
-  return known.baseUrl === undefined && known.api === api;
 }

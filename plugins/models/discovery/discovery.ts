@@ -2,7 +2,7 @@
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, lazy } from "@svc/sdk";
 import type { ModelsConfig } from "../config.ts";
-import { knownServer } from "../catalogue/known-servers.ts";
+import { knownServer } from "@svc/kit/providers";
 import { localServers, type Server, serversOf } from "../catalogue/servers.ts";
 import type { LocalModel } from "./local-servers.ts";
 

@@ -12,7 +12,7 @@ import {
 import type { KnownModel, ModelProvider, models, ProviderAccount } from "@svc/sdk/models";
 import { accountsOf, withKey } from "../asking/accounts.ts";
 import { knownOf } from "../catalogue/catalogue.ts";
-import { KNOWN_SERVERS, knownServer } from "../catalogue/known-servers.ts";
+import { KNOWN_SERVERS, knownServer } from "@svc/kit/providers";
 import { type Server, serverOf } from "../catalogue/servers.ts";
 import type { ModelDesk } from "../models.ts";
 import { listOpenRouter } from "./openrouter.ts";
@@ -115,10 +115,11 @@ function addressOf(baseUrl: string): string {
   return `${origin}${pathname.replace(/\/$/u, "")}`;
 }
 
-/** The server with the settings of the caller. Choice: a key is never sent to another address than the one it is given for. */
+/** The server with the settings of the caller. Configured keys and headers are not sent to an address of the caller. */
 function withOwn(name: string, desk: ModelDesk, { apiKey: _key, ...settings }: NonNullable<Params["account"]>): Server {
-  const { apiKey: _old, accounts: _accounts, ...entry } = desk.config.providers[name] ?? {};
-  return serverOf(name, { ...entry, ...settings });
+  const { apiKey: _old, accounts: _accounts, headers, ...entry } = desk.config.providers[name] ?? {};
+  const kept = settings.baseUrl === undefined && headers !== undefined ? { headers } : {};
+  return serverOf(name, { ...entry, ...kept, ...settings });
 }
 
 async function accountOf(

@@ -3,7 +3,7 @@ import { invalidRequest } from "@svc/sdk";
 import { type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
-import { KNOWN_SERVERS, knownServer } from "../catalogue/known-servers.ts";
+import { KNOWN_SERVERS, knownServer } from "@svc/kit/providers";
 import { agrees, askSecret, canAsk, type Client, keyOf, providersOf, writeProvider } from "./interaction.ts";
 import { signInAtOpenRouter } from "./openrouter-login.ts";
 

@@ -1,5 +1,5 @@
 /** Sends a model request to a server of the responses API, and yields model events. */
-import { AnswerSize, providerErrorOf, providerName, readable, reportedError } from "@svc/kit/providers";
+import { AnswerSize, AT_WORK, providerErrorOf, providerName, readable, reportedError } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import type OpenAI from "openai";
 import type { ResponseCreateParamsStreaming, ResponseStreamEvent } from "openai/resources/responses/responses";
@@ -22,6 +22,7 @@ export function createResponsesProvider(clients: Clients): ModelProvider {
       const send = (client: OpenAI) => ask(client, params, signal);
       for await (const event of clients.stream({ account, model: params.model ?? "", signal, send, parse: eventOf })) {
         yield* readable(source, () => answer.take(event));
+        if (event.type === "response.function_call_arguments.delta") yield AT_WORK;
       }
       yield* answer.end();
     },

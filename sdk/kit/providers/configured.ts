@@ -1,5 +1,6 @@
 /** For plugins that call model servers: the providers of a configuration that use their API. Pure. */
 import type { ConfigView } from "@svc/sdk";
+import { knownServer } from "./known-servers.ts";
 
 /** The settings of `models.providers.<name>`, or of one of its accounts, that decide how a server is called. */
 export interface ConfiguredServer {
@@ -30,15 +31,16 @@ interface Settings {
 export function configuredServers({ config }: Pick<ConfigView, "config">, api: string): ConfiguredServer[] {
   const { models } = Object(config) as { models?: { providers?: Readonly<Record<string, Settings>> } }; // checked by the schema of the plugin models
   return Object.entries(models?.providers ?? {}).flatMap(([name, provider]) => {
-    if (provider.api !== api && !provider.models?.some((model) => model.api === api)) return [];
+    const own = provider.api ?? knownServer(name)?.api ?? "openai-completions"; // as in the plugin models
+    if (own !== api && !provider.models?.some((model) => model.api === api)) return [];
     const path = `models.providers.${name}`;
     const accounts = provider.accounts ?? [{}];
     return accounts.map((account, index): ConfiguredServer => {
       const all = { ...provider, ...account, headers: { ...provider.headers, ...account.headers } };
-      const own = provider.accounts ? `${path}.accounts[${index}]` : path;
+      const place = provider.accounts ? `${path}.accounts[${index}]` : path;
       return {
-        path: own,
-        baseUrlPath: `${account.baseUrl === undefined ? path : own}.baseUrl`,
+        path: place,
+        baseUrlPath: `${account.baseUrl === undefined ? path : place}.baseUrl`,
         ...(all.baseUrl === undefined ? {} : { baseUrl: all.baseUrl }),
         hasKey: all.apiKey !== undefined,
         ...(provider.authHeader === undefined || index > 0 ? {} : { authHeader: provider.authHeader }),

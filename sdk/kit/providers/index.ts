@@ -8,3 +8,4 @@ export * from "./history.ts";
 export * from "./model-list.ts";
 export * from "./request.ts";
 export * from "./sentences.ts";
+export * from "./known-servers.ts";

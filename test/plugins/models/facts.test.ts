@@ -164,6 +164,13 @@ describe("a provider known by name", () => {
     assert.throws(() => pickModel(catalogue, undefined, "gpt-99"), /no model "gpt-99"/u);
   });
 
+  it("has its models behind another address, too, without prices", () => {
+    const first = pickModel(
+      catalogueOf({ providers: { openai: { apiKey: "k", baseUrl: "https://proxy.example/v1" } } }),
+    );
+    assert.deepEqual([first.id, first.contextWindow, first.cost], ["gpt-6-sol", 1_050_000, undefined]);
+  });
+
   it("lists the models that are allowed, also one without facts", () => {
     const policy = new Map([["openai/gpt-99", {}]]);
     const catalogue = catalogueOf({ providers: { openai: { apiKey: "k" } } }, { named: [...policy.keys()] });

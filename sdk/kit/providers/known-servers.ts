@@ -1,4 +1,4 @@
-/** Public and local model servers that a configuration may name without an address, an API or a list of models. Pure. */
+/** Public and local model servers that a configuration may name without an address, an API or a list of models. Data only. */
 
 export interface KnownServer {
   readonly api: string;
