@@ -3,10 +3,10 @@ import { AnySignal } from "@svc/kit/time";
 import { type ExtensionView, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { ModelProvider, ProviderAccount } from "@svc/sdk/models";
 import type { SetupCall, SetupOption, SetupPart, SetupStep } from "@svc/sdk/wizard";
-import { MOST_MODELS, nameOf } from "./cli-add.ts";
-import { defaultModelOf, patchOf } from "./default-model.ts";
+import { MOST_MODELS, nameOf } from "./verbs/add.ts";
+import { defaultModelOf, patchOf } from "./verbs/default-model.ts";
 import type { ModelDesk } from "./models.ts";
-import { askForModels } from "./server-models.ts";
+import { askForModels } from "./verbs/server-models.ts";
 
 /** A server that people know by name. */
 interface Preset {
