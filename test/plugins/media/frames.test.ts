@@ -1,8 +1,11 @@
 /** Pictures of videos, with the real ffmpeg. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sniffImage } from "@svc/kit/media";
 import { timesOf } from "../../../plugins/media/understanding/frames.ts";
+import { directory, put } from "../../directory.ts";
 import { without } from "../../programs.ts";
 import { colourOf, tone, video } from "./sound-files.ts";
 import { NO_FFMPEG, parts } from "./understanding.ts";
@@ -92,6 +95,24 @@ describe("a video", { skip: without("ffmpeg"), timeout: 120_000 }, () => {
       (error: unknown) => assert.match(String(error), /pixels|damaged|no picture/),
     );
   });
+
+  const lists: [what: string, text: string][] = [
+    ["a list of files", "ffconcat version 1.0\nfile other.mp4\n"],
+    ["a playlist", "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\nother.mp4\n#EXT-X-ENDLIST\n"],
+  ];
+  for (const [what, text] of lists) {
+    it(`that is ${what} opens no other file, although that one is a video`, async (t) => {
+      const { ffmpeg } = parts(t);
+      const place = directory(t);
+      const [list, other] = [join(place, "list.m3u8"), join(place, "other.mp4")];
+      put(list, text);
+      writeFileSync(other, video(2));
+      const { signal } = new AbortController();
+      assert.equal((await ffmpeg.facts(other, signal)).hasPictures, true);
+      await assert.rejects(ffmpeg.facts(list, signal), { code: "INVALID_REQUEST", message: /damaged/ });
+      await assert.rejects(ffmpeg.picture(list, 0, signal), { code: "INVALID_REQUEST", message: /damaged/ });
+    });
+  }
 
   it("waits for its caller's signal", async (t) => {
     const { frames } = parts(t);
