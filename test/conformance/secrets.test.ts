@@ -41,6 +41,8 @@ const SECRETS = {
   userOfUrl: canary("userofurl"),
   queryOfUrl: canary("queryofurl"),
   searchUrl: canary("searchurl"),
+  skillKey: canary("skillkey"),
+  skillVariable: canary("skillvariable"),
   programArgument: canary("programargument"),
   comment: canary("comment"),
   guessedToken: canary("guess"),
@@ -131,6 +133,7 @@ const CONFIG = {
     ],
   },
   tools: { web: { search: { searxng: { baseUrl: `http://me:${SECRETS.searchUrl}@127.0.0.1:9` } } } },
+  skills: { entries: { github: { apiKey: SECRETS.skillKey, env: { SAMPLE: SECRETS.skillVariable } } } },
   mcp: { servers: { args: { enabled: false, command: "/bin/true", args: ["--access-key", SECRETS.programArgument] } } },
   notInstalled: { botToken: SECRETS.unknownPlugin, nested: { password: SECRETS.unknownPlugin } },
 };

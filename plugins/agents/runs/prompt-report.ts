@@ -38,7 +38,12 @@ export function promptNote(report: PromptReport, context: ReportContext): Partia
 }
 
 function snapshotOf(skills: PromptSkills | undefined) {
-  return skills && { prompt: skills.prompt, skills: skills.skills.map(({ chars: _, ...skill }) => skill) };
+  const entries = skills?.skills.map(({ name, primaryEnv, requiredEnv }) => ({
+    name,
+    ...(primaryEnv !== undefined && { primaryEnv }),
+    ...(requiredEnv !== undefined && { requiredEnv: [...requiredEnv] }),
+  }));
+  return skills && { prompt: skills.prompt, skills: entries };
 }
 
 function describe(

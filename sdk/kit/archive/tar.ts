@@ -46,7 +46,10 @@ export async function readTar(file: string, { limits, root, visit }: TarReading)
     const why = check({ path: entry.path, type: entry.type });
     if (why !== undefined) refusal ??= refused(why);
     const visited = refusal === undefined ? visit(entry) : undefined;
-    if (visited === undefined) return void entry.resume();
+    if (visited === undefined) {
+      entry.resume();
+      return;
+    }
     visits.push(visited);
     visited.catch((error: unknown) => {
       refusal ??= error instanceof Error ? error : refused(messageOf(error));
