@@ -29,6 +29,7 @@ const host = from("INVALID_REQUEST", "host");
 const nodes = from("INVALID_REQUEST", "nodes");
 const approvals = from("INVALID_REQUEST", "approvals");
 const outbound = from("INVALID_REQUEST", "outbound");
+const network = from("INVALID_REQUEST", "browser", "outbound");
 const sessions = from("INVALID_REQUEST", "sessions");
 const publicApi = from("INVALID_REQUEST", "http-chat");
 
@@ -246,8 +247,8 @@ export const DETAIL_CODES = {
 
   // Outbound requests.
   URL_INVALID: outbound("The address is not an http(s) URL in canonical form.", "correct the URL"),
-  HOST_NOT_ALLOWED: outbound("The host is not on the allowlist.", "add the host to the allowlist"),
-  ADDRESS_NOT_PUBLIC: outbound("The host resolves to an address that is not public.", "use a public host"),
+  HOST_NOT_ALLOWED: network("The host is not on the allowlist.", "add the host to the allowlist"),
+  ADDRESS_NOT_PUBLIC: network("The host resolves to an address that is not public.", "use a public host"),
   TOO_MANY_REDIRECTS: outbound("The server redirects more often than allowed.", "use the URL it redirects to"),
   REDIRECT_INVALID: outbound("The server redirects in a loop, or to an invalid URL.", "use another URL"),
   TOO_LARGE: outbound("The response is larger than the limit.", "request less data, or raise the limit"),

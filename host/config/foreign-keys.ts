@@ -13,7 +13,11 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
   ],
   ["the gateway serves no panel", "gateway.controlUi.basePath", "gateway.controlUi.root"],
   ["accounts of channels are supervised all the time", "gateway.channelHealthCheckMinutes"],
-  ["browser control is not supported", "gateway.nodes.browser.node"],
+  ["browsers are controlled over a pipe, which has no port", "browser.cdpPortRangeStart"],
+  [
+    "the node program of this gateway offers no browser; other node programs have their own setting",
+    "nodeHost.browserProxy",
+  ],
   ["plugins replace in-process hooks", "hooks.internal"],
   ["a plugin is configured in its own section and installed with svc plugins install", "plugins.entries.*.config"],
   ["the state directory records the installed plugins", "plugins.installs", "plugins.slots"],

@@ -11,13 +11,26 @@ export const NodesConfig = Strict(
       "Commands allowed on nodes in addition to those of their platform: exact names, no patterns. Default: none.",
     ),
     denyCommands: names("Commands denied on all nodes, whatever else allows them: exact names. Default: none."),
-    // Choice: this gateway never controls a browser on a node by itself, so `off` is the only valid value.
     browser: Type.Optional(
-      Strict({
-        mode: Type.Optional(
-          Type.Enum(["off"], { description: "only value: this gateway controls no browsers on nodes" }),
-        ),
-      }),
+      Strict(
+        {
+          mode: Type.Optional(
+            Type.Enum(["auto", "manual", "off"], {
+              description:
+                "auto: the only connected node with a browser, if there is exactly one; manual: only `node`; off: always this machine. Default auto.",
+              reload: "hot",
+            }),
+          ),
+          node: Type.Optional(
+            Type.String({
+              minLength: 1,
+              description: "Node whose browser is used: id, address, name, or the first 6 or more characters of the id",
+              reload: "hot",
+            }),
+          ),
+        },
+        { description: "Whose browser browser.request and the tool browser use" },
+      ),
     ),
   },
   { title: "Nodes", description: "Devices that share their commands with this gateway" },

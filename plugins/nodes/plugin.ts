@@ -122,6 +122,10 @@ export default definePlugin({
       list,
       invoke: (invocation, invoker) => asking.invoke(invocation, invoker),
       policyFile: (nodeId, change) => asking.policyFile(nodeId, change),
+      async browserRouting() {
+        const { mode = "auto", node } = rules.browser ?? {};
+        return { mode, ...(node === undefined ? {} : { node }) };
+      },
     });
 
     // Through the methods, so that their checks apply to agents, too.

@@ -1,10 +1,10 @@
 /** One request and its response over a connection to a vetted address. The only file that speaks HTTP. */
+import { type Connect, dial } from "@svc/kit/net";
 import type { Clock } from "@svc/sdk";
 import type { OutboundResponse } from "@svc/sdk/web";
 import { isIP, type Socket } from "node:net";
 import { buildConnector, Client } from "undici";
 import { checkLength, ENCODINGS, readBody } from "./body.ts";
-import { type Connect, dial } from "./dial.ts";
 import { addressesIn, contentTypeOf, flatHeaders } from "./headers.ts";
 import { type Hop, isRedirect, type Redirection } from "./redirects.ts";
 

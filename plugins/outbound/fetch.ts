@@ -2,15 +2,21 @@
  * The guarded fetch: checks each hop, resolves each name once, and connects only to vetted addresses. Loaded on first use.
  * Spec: http/responses.md §4, "URL fetch guard".
  */
+import {
+  type Connect,
+  connectSocket,
+  type HostRule,
+  hostRules,
+  inOrder,
+  publicAddress,
+  type Resolve,
+  resolveName,
+} from "@svc/kit/net";
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, isGatewayError, messageOf, unavailable, untilAborted } from "@svc/sdk";
 import type { OutboundFetch, OutboundRequest, OutboundResponse } from "@svc/sdk/web";
-import { lookup } from "node:dns/promises";
-import { publicAddress } from "./address.ts";
-import { type Connect, connectSocket, inOrder } from "./dial.ts";
 import { exchange, type ExchangeOptions } from "./exchange.ts";
 import { requestHeaders } from "./headers.ts";
-import { type HostRule, hostRules } from "./host-rules.ts";
 import { type Hop, nextHop } from "./redirects.ts";
 import { refuse } from "./refusal.ts";
 import { type Target, targetOf } from "./target.ts";
@@ -20,15 +26,11 @@ export interface OutboundDeps {
   /** Ends all fetches in progress. */
   readonly signal: AbortSignal;
   /** All addresses of a name. Default: the resolver of this machine. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  readonly resolve?: Resolve;
   /** Default: a TCP connection. Only called with vetted addresses. */
   readonly connect?: Connect;
   /** Additional certificate authorities, in PEM. Default: only those of the runtime. */
   readonly ca?: string;
-}
-
-async function resolveName(host: string): Promise<readonly string[]> {
-  return (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 }
 
 export function createOutboundFetch(deps: OutboundDeps): OutboundFetch {

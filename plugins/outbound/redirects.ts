@@ -1,5 +1,5 @@
 /** Computes the request that follows a redirect. Pure. Spec: http/responses.md §4, "URL fetch guard" 6. */
-import { type HostRule, parseUrl } from "./host-rules.ts";
+import { type HostRule, parseUrl } from "@svc/kit/net";
 import { refuse } from "./refusal.ts";
 import { type Target, targetOf } from "./target.ts";
 

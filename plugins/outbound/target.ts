@@ -1,7 +1,6 @@
 /** Checks the destination of a fetch; the checked canonical URL is also the one that is fetched. Pure. Spec: http/responses.md §4. */
 import { isIP } from "node:net";
-import { publicAddress } from "./address.ts";
-import { canonicalHost, type HostRule, isAllowed, isInsideName, parseUrl } from "./host-rules.ts";
+import { canonicalHost, type HostRule, isAllowed, isInsideName, parseUrl, publicAddress } from "@svc/kit/net";
 import { refuse } from "./refusal.ts";
 
 /** A URL whose text passed all checks. */

@@ -30,6 +30,14 @@ export interface NodeAnswer {
   readonly payloadJSON: string | null;
 }
 
+/** Whose browser `browser.request` uses: `gateway.nodes.browser`. Spec: protocol/methods-browser.md. */
+export interface BrowserRouting {
+  /** `auto`: the only connected node with a browser, if there is exactly one; `off`: never a node. */
+  readonly mode: "auto" | "manual" | "off";
+  /** Id, address, name, or first 6 or more characters of the id. */
+  readonly node?: string;
+}
+
 /** Paired and connected nodes. */
 export interface Nodes {
   /** Connected ones first. */
@@ -44,11 +52,13 @@ export interface Nodes {
    * @throws GatewayError `UNAVAILABLE`
    */
   policyFile(nodeId: string, change?: { readonly file: unknown; readonly baseHash?: string }): Promise<NodeAnswer>;
+  /** The current setting. */
+  browserRouting(): Promise<BrowserRouting>;
 }
 
 /** Token of the service. */
 export const Nodes = defineService<Nodes>()("nodes", "1.0.0", {
-  summary: "Runs commands on nodes. Provided by the plugin `nodes`; used by the plugin `approvals`.",
+  summary: "Runs commands on nodes. Provided by the plugin `nodes`; used by the plugins `approvals` and `browser`.",
 });
 
 /** A canvas URL that is valid for a limited time. */

@@ -47,6 +47,7 @@ const NAMESPACES: readonly {
     contract: { ...contracts.execApproval, ...prefixed("policy", contracts.execApprovals) },
     open: ["waitDecision"],
   },
+  { id: "browser", contract: contracts.browser, open: ["request"] },
   { id: "chat", contract: contracts.chat },
   {
     id: "channels",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Method } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
+import { browser } from "@svc/sdk/browser";
 import { channelLogin, channelPairing, channels, outbound, webLogin } from "@svc/sdk/channels";
 import { chat } from "@svc/sdk/chat";
 import { config } from "@svc/sdk/config";
@@ -33,6 +34,7 @@ import type { HookRuns } from "./hook-runs.ts";
 
 const ofAgents = {
   agents,
+  browser,
   channelLogin,
   channelPairing,
   channels,
@@ -125,6 +127,10 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "agents.files.diff": [() => ({ name: "USER.md" }), () => ({ agentId: "main", name: "USER.md", from: 0, to: 1 })],
   "agents.files.restore": [() => ({ agentId: "main", name: "USER.md", version: 1 })],
   "agents.delete": [() => ({ agentId: "second" })],
+  "browser.request": [
+    () => ({ method: "GET", path: "/tabs" }),
+    () => ({ method: "get", path: "/", query: { profile: "default" }, timeoutMs: 1_000 }),
+  ],
   "channels.status": [() => ({}), () => ({ probe: true, timeoutMs: 2_000 })],
   send: [
     () => ({ ...TO_ANN, idempotencyKey: key() }),

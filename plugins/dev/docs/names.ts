@@ -25,6 +25,7 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
   },
   AWS_SECRET_ACCESS_KEY: { summary: "The secret of AWS_ACCESS_KEY_ID.", byDefault: "such accounts are refused" },
   AWS_SESSION_TOKEN: { summary: "The token of temporary AWS credentials.", byDefault: "none is sent" },
+  DISPLAY: { summary: "A display: the browser opens windows on it.", byDefault: "no windows" },
   NO_COLOR: { summary: "Any value: `svc chat` prints no colours.", byDefault: "colours on a terminal" },
   OLLAMA_HOST: {
     summary: "The address at which an Ollama server is looked for.",
@@ -86,6 +87,7 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
   },
   SVC_VERSION: { summary: "The version that the gateway and `svc` report.", byDefault: "that of the package" },
   SVC_WATCHDOG: { summary: "`off`: nothing watches the event loop.", byDefault: "the plugin watchdog runs" },
+  WAYLAND_DISPLAY: { summary: "As `DISPLAY`, of another display system.", byDefault: "no windows" },
   XDG_CONFIG_HOME: {
     summary: "The parent of `systemd/user`, in which `svc gateway install` writes the service definition.",
     byDefault: ".config in the home directory",
@@ -158,6 +160,7 @@ export const LOG_FIELDS: Readonly<Record<string, string>> = {
   plugin: "Id of the plugin to which the line is attributed.",
   plugins: "Ids of plugins.",
   problem: "What is wrong, in one sentence.",
+  profile: "Profile of the browser.",
   provider: "Name of a model provider.",
   reason: "Why: a code or a sentence.",
   reasons: "Reasons of a restart.",

@@ -362,6 +362,7 @@ it("policy files of nodes come from the node", async (t) => {
       gateway.provide(Nodes, {
         list: async () => [],
         invoke: () => assert.fail("not asked for"),
+        browserRouting: () => assert.fail("not asked for"),
         async policyFile(...args) {
           asks.push(args);
           return answers.shift() ?? assert.fail();

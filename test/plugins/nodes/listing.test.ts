@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin } from "@svc/sdk";
 import { createDevice } from "@svc/sdk/device";
-import { CanvasHost, nodes } from "@svc/sdk/nodes";
+import { CanvasHost, nodes, Nodes } from "@svc/sdk/nodes";
+import { pluginOf } from "../../plugin-of.ts";
 import { until } from "../webhook-scene.ts";
 import { nodeScene } from "./scene.ts";
 
@@ -152,11 +153,24 @@ describe("the canvas of a node", limited, () => {
 });
 
 describe("the section gateway.nodes", limited, () => {
-  it("refuses a blank command, and a browser setting without an effect", async (t) => {
+  it("refuses a blank command, and a browser mode that does not exist", async (t) => {
     await assert.rejects(nodeScene(t, { nodes: { allowCommands: [""] } }), /allowCommands/);
-    await assert.rejects(nodeScene(t, { nodes: { browser: { mode: "auto" } } }), /gateway\.nodes\.browser/);
-    // Which node would drive it means nothing then: existing configurations have the key.
-    const { client } = await nodeScene(t, { nodes: { browser: { mode: "off", node: "n1" } } });
-    assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
+    await assert.rejects(nodeScene(t, { nodes: { browser: { mode: "on" } } }), /gateway\.nodes\.browser/);
   });
+
+  const routings: [section: object, routing: object][] = [
+    [{}, { mode: "auto" }],
+    [{ browser: { node: "n1" } }, { mode: "auto", node: "n1" }],
+    [{ browser: { mode: "manual", node: "n1" } }, { mode: "manual", node: "n1" }],
+    [{ browser: { mode: "off" } }, { mode: "off" }],
+  ];
+  for (const [section, routing] of routings)
+    it(`tells the plugin browser: ${JSON.stringify(routing)}`, async (t) => {
+      let found: unknown;
+      const reader = pluginOf("reader", { requires: { nodes: Nodes } }, (gateway) =>
+        gateway.start(async () => void (found = await gateway.services.nodes.browserRouting())),
+      );
+      await nodeScene(t, { nodes: section, plugins: [reader] });
+      assert.deepEqual(found, routing);
+    });
 });

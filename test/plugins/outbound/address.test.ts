@@ -1,8 +1,7 @@
 /** Which addresses and names are public, in every spelling. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { publicAddress } from "../../../plugins/outbound/address.ts";
-import { hostRules } from "../../../plugins/outbound/host-rules.ts";
+import { hostRules, publicAddress } from "@svc/kit/net";
 import { targetOf } from "../../../plugins/outbound/target.ts";
 import { refused } from "./scene.ts";
 

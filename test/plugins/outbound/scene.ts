@@ -4,7 +4,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
 import type { OutboundRequest } from "@svc/sdk/web";
-import { connectSocket } from "../../../plugins/outbound/dial.ts";
+import { connectSocket } from "@svc/kit/net";
 import { createOutboundFetch, type OutboundDeps } from "../../../plugins/outbound/fetch.ts";
 
 export const PUBLIC = "93.184.215.14";

@@ -1,5 +1,5 @@
 /** Connects to vetted addresses; resolves no names. */
-import { withDeadline } from "@svc/kit/time";
+import { withDeadline } from "../time/index.ts";
 import type { Clock } from "@svc/sdk";
 import { connect, isIP, type Socket } from "node:net";
 

@@ -1,0 +1,258 @@
+/** One page: what it reported, in bounded buffers, and how it answers dialogs and downloads. */
+import { type Clock, unavailable } from "@svc/sdk";
+import { cut } from "@svc/sdk/cli";
+import { readdir, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { CDPSession, Dialog, Download, FileChooser, Page, Request, Response } from "playwright-core";
+import { type FileStore, MAX_BYTES, safeName, type Upload } from "../files.ts";
+
+/** Entries of each buffer. */
+const MAX_ENTRIES = 500;
+const MAX_DOWNLOADS = 50;
+/** Responses whose bodies can still be read. */
+const MAX_RESPONSES = 50;
+const MAX_TEXT = 2_000;
+const WATCH_DOWNLOAD_MS = 250;
+
+/** A line of the page's console. */
+export interface ConsoleEntry {
+  readonly type: string;
+  readonly text: string;
+  readonly url: string;
+  /** epoch ms */
+  readonly at: number;
+}
+
+export interface RequestEntry {
+  readonly id: number;
+  readonly method: string;
+  readonly url: string;
+  readonly type: string;
+  /** Absent until the response arrives. */
+  status?: number;
+  failure?: string;
+  /** epoch ms */
+  readonly at: number;
+}
+
+/** A download. `path` is set once it is complete, `error` if it failed. */
+export interface DownloadEntry {
+  readonly id: number;
+  readonly url: string;
+  readonly name: string;
+  path?: string;
+  bytes?: number;
+  error?: string;
+}
+
+/** How the next dialog is answered. */
+export interface DialogAnswer {
+  readonly accept: boolean;
+  readonly promptText?: string;
+}
+
+export interface DialogEntry {
+  readonly type: string;
+  readonly message: string;
+  readonly accepted: boolean;
+}
+
+export interface TabDeps {
+  readonly clock: Pick<Clock, "now" | "setInterval">;
+  readonly files: FileStore;
+  /** Directory of downloads while they arrive. */
+  readonly incoming: string;
+}
+
+/** A list that forgets its oldest entries. */
+class Recent<T> {
+  items: T[] = [];
+  /** Number of entries ever added. */
+  total = 0;
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(item: T): T {
+    this.total += 1;
+    this.items.push(item);
+    if (this.items.length > this.#most) this.items.shift();
+    return item;
+  }
+
+  /** Entries added after the first `total`, as far as they are kept. */
+  since(total: number): readonly T[] {
+    return this.total > total ? this.items.slice(-(this.total - total)) : [];
+  }
+
+  clear(): void {
+    this.items = [];
+  }
+}
+
+export class Tab {
+  readonly id: string;
+  readonly page: Page;
+  /** Session that opened it; absent: an operator. */
+  readonly owner: string | undefined;
+  readonly console = new Recent<ConsoleEntry>(MAX_ENTRIES);
+  readonly errors = new Recent<{ readonly message: string; readonly at: number }>(MAX_ENTRIES);
+  readonly requests = new Recent<RequestEntry>(MAX_ENTRIES);
+  readonly responses = new Recent<Response>(MAX_RESPONSES);
+  readonly downloads = new Recent<DownloadEntry>(MAX_DOWNLOADS);
+  readonly dialogs = new Recent<DialogEntry>(MAX_DOWNLOADS);
+  /** Ids of downloads already given to a caller. */
+  readonly #claimed = new Set<number>();
+  readonly #waiting = new Set<() => void>();
+  #dialogAnswer: DialogAnswer | undefined;
+  #chooser: ((chooser: FileChooser) => void) | undefined;
+  #cdp: Promise<CDPSession> | undefined;
+  #next = 1;
+  hasCrashed = false;
+  readonly #deps: TabDeps;
+
+  constructor(id: string, page: Page, owner: string | undefined, deps: TabDeps) {
+    this.id = id;
+    this.page = page;
+    this.owner = owner;
+    this.#deps = deps;
+    const entries = new WeakMap<Request, RequestEntry>();
+    const now = () => deps.clock.now();
+    page.on("console", (message) => {
+      const { url } = message.location();
+      this.console.add({ type: message.type(), text: short(message.text()), url: short(url), at: now() });
+    });
+    page.on("pageerror", (error) => void this.errors.add({ message: short(error.message), at: now() }));
+    page.on("crash", () => {
+      this.hasCrashed = true;
+      this.errors.add({ message: "the page crashed", at: now() });
+    });
+    page.on("request", (request) => {
+      const [method, url, type] = [request.method(), short(request.url()), request.resourceType()];
+      entries.set(request, this.requests.add({ id: this.#next++, method, url, type, at: now() }));
+    });
+    page.on("response", (response) => {
+      this.responses.add(response);
+      const entry = entries.get(response.request());
+      if (entry) entry.status = response.status();
+    });
+    page.on("requestfailed", (request) => {
+      const entry = entries.get(request);
+      if (entry) entry.failure = short(request.failure()?.errorText ?? "failed");
+    });
+    page.on("dialog", (dialog) => void this.#answer(dialog));
+    page.on("download", (download) => void this.#keep(download));
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` after a crash: the page can do nothing any more */
+  requireAlive(): void {
+    if (this.hasCrashed)
+      unavailable(
+        `the page of tab ${this.id} crashed; close the tab (DELETE /tabs/${this.id}) and open the address again`,
+      );
+  }
+
+  facts(isCurrent: boolean): Record<string, unknown> {
+    const { id: targetId, page, hasCrashed } = this;
+    return { targetId, url: short(page.url()), active: isCurrent, ...(hasCrashed ? { crashed: true } : {}) };
+  }
+
+  /** The next dialog is answered so; without an answer, dialogs are dismissed. */
+  answerNextDialog(answer: DialogAnswer): void {
+    this.#dialogAnswer = answer;
+  }
+
+  /** The next file chooser of the page receives these files. */
+  uploadNext(uploads: readonly Upload[]): void {
+    if (this.#chooser) this.page.off("filechooser", this.#chooser);
+    this.#chooser = (chooser) => {
+      this.#chooser = undefined;
+      const given = chooser.isMultiple() ? uploads : uploads.slice(0, 1);
+      void chooser.setFiles([...given]).catch((error: Error) => this.#note(error));
+    };
+    this.page.once("filechooser", this.#chooser);
+  }
+
+  cdp(): Promise<CDPSession> {
+    this.#cdp ??= this.page.context().newCDPSession(this.page);
+    return this.#cdp;
+  }
+
+  /** The oldest download that no caller has received; waits for one. @throws the reason of the signal */
+  async nextDownload(signal: AbortSignal): Promise<DownloadEntry> {
+    for (;;) {
+      signal.throwIfAborted();
+      const entry = this.downloads.items.find(({ id }) => !this.#claimed.has(id));
+      if (entry && (entry.path ?? entry.error) !== undefined) {
+        this.#claimed.add(entry.id);
+        return entry;
+      }
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          this.#waiting.delete(wake);
+          signal.removeEventListener("abort", wake);
+          resolve();
+        };
+        this.#waiting.add(wake);
+        signal.addEventListener("abort", wake, { once: true });
+      });
+    }
+  }
+
+  async #answer(dialog: Dialog): Promise<void> {
+    const { accept, promptText } = this.#dialogAnswer ?? { accept: false };
+    this.#dialogAnswer = undefined;
+    this.dialogs.add({ type: dialog.type(), message: short(dialog.message()), accepted: accept });
+    await (accept ? dialog.accept(promptText) : dialog.dismiss()).catch((error: Error) => this.#note(error));
+  }
+
+  async #keep(download: Download): Promise<void> {
+    const { clock, files, incoming } = this.#deps;
+    const name = safeName(download.suggestedFilename());
+    const entry: DownloadEntry = this.downloads.add({ id: this.#next++, url: short(download.url()), name });
+    // The library reports no progress, so the size of the files that arrive is looked at until it ends.
+    const stop = clock.setInterval(() => {
+      void sizeOf(incoming).then((bytes) => {
+        if (bytes <= MAX_BYTES) return undefined;
+        entry.error = `the download has more than ${MAX_BYTES} bytes`;
+        return download.cancel();
+      });
+    }, WATCH_DOWNLOAD_MS);
+    try {
+      const arrived = await download.path();
+      const { path, bytes } = await files.adopt(arrived, name);
+      if (bytes > MAX_BYTES) await unlink(path);
+      else if (entry.error === undefined) Object.assign(entry, { path, bytes });
+      if (bytes > MAX_BYTES) entry.error = `the download has more than ${MAX_BYTES} bytes`;
+    } catch {
+      entry.error ??= (await download.failure().catch(() => null)) ?? "the download failed";
+    } finally {
+      stop();
+      for (const wake of this.#waiting) wake();
+    }
+  }
+
+  #note(error: Error): void {
+    this.errors.add({ message: short(error.message), at: this.#deps.clock.now() });
+  }
+}
+
+/** Bytes of the files in a directory; 0 if it cannot be read. */
+async function sizeOf(directory: string): Promise<number> {
+  try {
+    const sizes = await Promise.all(
+      (await readdir(directory)).map(
+        async (name) => (await stat(join(directory, name)).catch(() => undefined))?.size ?? 0,
+      ),
+    );
+    return sizes.reduce((sum, size) => sum + size, 0);
+  } catch {
+    return 0;
+  }
+}
+
+function short(text: string): string {
+  return cut(text, MAX_TEXT);
+}
