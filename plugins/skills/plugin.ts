@@ -68,6 +68,7 @@ export default definePlugin({
     );
     gateway.hooks.runPrompt.tap(async (prompt) => {
       const agentId = services.sessions.get()?.agentOf(prompt.sessionKey) ?? services.agents.defaultId;
+      if (!services.agents.has(agentId)) return undefined; // removed since the run was accepted
       const { all } = await (await library()).of(agentId);
       const listed = promptSkills(all, config.limits);
       return listed && { ...prompt, system: `${prompt.system}\n\n${listed.prompt}`, skills: listed };

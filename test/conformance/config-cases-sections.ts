@@ -55,6 +55,7 @@ export const SECTIONS_GIVEN: Readonly<Record<string, Given>> = {
   "logging.level": { values: ["error"] }, // a lower level would write into the report of this test
   "logging.consoleLevel": { values: ["error"] },
   "logging.file": { values: ["own.log"] },
+  "skills.entries.*.config.*": { values: ["a", "b"] },
   "mcp.servers.*.command": program({ command: "other" }),
   "mcp.servers.*.args": program({ args: ["sample"] }),
   "mcp.servers.*.cwd": program({ cwd: "/tmp" }),

@@ -322,5 +322,6 @@ export const NO_EFFECT_SEEN: Readonly<Record<string, string>> = {
   "agents.defaults.compaction.keepRecentTokens": "no test sets it",
   "session.maintenance.rotateBytes": "accepted without effect: there is no file that grows",
   "bindings[].comment": "for people",
+  "skills.entries.*.config.*": "for the skill's own use",
   "approvals.exec.enabled": "no channel delivers questions yet, so it can only be false",
 };
