@@ -14,8 +14,10 @@ import type { Paths } from "./config/paths.ts";
 import { isConfigured, unownedKeys } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
+import { routes } from "./kernel/kinds/routes.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
 import type { Readiness } from "./net/http/probes.ts";
+import { upgradeRefusal } from "./net/http/upgrade-refusal.ts";
 import { securityHeaders } from "./net/http/security-headers.ts";
 import { connectionRoom } from "./net/descriptors.ts";
 import { listen, type Listener } from "./net/listen.ts";
@@ -135,6 +137,7 @@ export class RunningGateway implements Gateway {
       port: settings.port,
       headers: () => securityHeaders(settings.config.gateway.http?.securityHeaders?.strictTransportSecurity),
       onRequest: (request, response) => http.handle(request, response),
+      refuses: (target) => upgradeRefusal(target, context.kinds.table(routes).list()),
       onSocket: (ws, socket, request) => connections.open(ws, socket, request),
       maxConnections: connectionRoom(),
       onTooMany: () => this.#tooMany(),

@@ -157,6 +157,7 @@ export const DETAIL_CODES = {
     "INVALID_REQUEST",
     "host",
     "devices",
+    "talk",
   )(
     "The method, or the request to be approved, needs a scope that the caller lacks: `details.scope`.",
     "connect with a credential that has the scope",

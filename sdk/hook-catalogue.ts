@@ -7,6 +7,7 @@ import { agentHooks } from "./agents/hooks.ts";
 import type { HookFacade } from "./hooks.ts";
 import { hostHooks } from "./host-hooks.ts";
 import { modelHooks } from "./models/hooks.ts";
+import { nodeHooks } from "./nodes/hooks.ts";
 import { sessionHooks } from "./sessions/hooks.ts";
 import { toolHooks } from "./tools/hooks.ts";
 import { webhookHooks } from "./webhooks/hooks.ts";
@@ -19,6 +20,7 @@ export const HOOKS = {
   ...modelHooks,
   ...agentHooks,
   ...toolHooks,
+  ...nodeHooks,
 } as const;
 
 /** Type of `gateway.hooks`. */

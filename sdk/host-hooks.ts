@@ -10,6 +10,11 @@ export interface ConnectionInfo {
   readonly remoteAddress: string;
   /** Both the peer address and the `Host` header belong to this machine. Spec: protocol/frames-and-connect.md §8. */
   readonly local: boolean;
+  /**
+   * Address under which the client reached the gateway, e.g. `http://192.168.1.5:18789`, from its `Host` header.
+   * Absent: it sent no usable one.
+   */
+  readonly address?: string | undefined;
   readonly client: ConnectParams["client"] | undefined;
   readonly caps: readonly string[];
   readonly device: string | undefined;
@@ -166,6 +171,17 @@ export const hostHooks = {
     owner: "host",
     when: "`hello-ok` is being assembled.",
     returns: "The `snapshot` with additional keys; the keys of the host take precedence.",
+    throws: kept,
+  }),
+  helloFields: defineHook<{
+    readonly connection: ConnectionInfo;
+    readonly fields: Readonly<Record<string, unknown>>;
+  }>()("waterfall", {
+    name: "helloFields",
+    owner: "host",
+    when: "`hello-ok` is being assembled for a connection that was admitted.",
+    returns:
+      "The input with additional `fields`, which become keys of `hello-ok`; the keys of the host take precedence.",
     throws: kept,
   }),
   connectionReady: defineHook<ConnectionInfo>()("observe", {

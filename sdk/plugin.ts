@@ -78,9 +78,11 @@ export interface RouteRequest<B> {
   readonly body: B;
   /** The body as received, for signatures. */
   readonly rawBody: Uint8Array;
-  /** Set on routes with `auth: "gateway"`. */
+  /** Set on routes with `auth: "gateway"`, and with `auth: "optional"` for a request with a credential. */
   readonly principal: Principal | undefined;
   readonly remoteAddress: string;
+  /** Both the peer address and the `Host` header belong to this machine, as in `ConnectionInfo.local`. */
+  readonly local: boolean;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
@@ -102,15 +104,23 @@ export interface RouteSpec<B extends TSchema = TSchema> {
    * segment; a final `*name` captures the rest, including slashes and encoded slashes.
    */
   readonly path: string;
-  /** `gateway`: the gateway verifies its credential first. `plugin`: the handler verifies the request itself. */
-  readonly auth: "gateway" | "plugin";
-  /** Scope for a `gateway` route; required there. */
+  /**
+   * `gateway`: the gateway verifies its credential first. `plugin`: the handler verifies the request itself. `optional`:
+   * the gateway verifies the credential of a request that carries one; the handler decides about the others.
+   */
+  readonly auth: "gateway" | "plugin" | "optional";
+  /** Scope for a `gateway` or `optional` route; required there. */
   readonly scope?: Scope;
   readonly summary: string;
   /** Schema of the JSON body; a mismatch is answered with 400 naming the path. Absent: any body, unparsed. */
   readonly body?: B;
   /** Default 1 MiB; a larger body is answered with 413. */
   readonly maxBodyBytes?: number;
+  /**
+   * A WebSocket upgrade of this path is refused with 426 and the summary; at any other path it opens a connection of
+   * the gateway. Default false.
+   */
+  readonly refusesUpgrade?: boolean;
   handler(request: RouteRequest<Static<B>>): RouteReply | Promise<RouteReply>;
 }
 

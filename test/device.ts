@@ -12,18 +12,30 @@ export interface DeviceConnect {
   readonly role?: "operator" | "node";
   readonly scopes?: readonly string[];
   readonly token?: string | undefined;
-  readonly client?: { readonly id: string; readonly mode: string };
+  /** Default platform: linux. */
+  readonly client?: { readonly id: string; readonly mode: string; readonly platform?: string };
 }
 
 /** A `connect` with a version 3 proof for the challenge that this socket received. */
 export function deviceConnect(socket: RawSocket, options: DeviceConnect = {}): Record<string, unknown> {
-  const { role = "operator", scopes = [], token, client: { id, mode } = { id: "cli", mode: "cli" } } = options;
+  const { role = "operator", scopes = [], token, client: named = { id: "cli", mode: "cli" } } = options;
+  const { id, mode, platform = "linux" } = named;
   const nonce = String(socket.frames.find(({ event }) => event === "connect.challenge")?.payload?.["nonce"]);
   const signedAt = Date.now();
-  const client = { id, mode, version: "1", platform: "linux" };
-  const payload = ["v3", DEVICE_ID, id, mode, role, scopes.join(","), signedAt, token ?? "", nonce, "linux", ""].join(
-    "|",
-  );
+  const client = { id, mode, version: "1", platform };
+  const payload = [
+    "v3",
+    DEVICE_ID,
+    id,
+    mode,
+    role,
+    scopes.join(","),
+    signedAt,
+    token ?? "",
+    nonce,
+    platform.toLowerCase(),
+    "",
+  ].join("|");
   const signature = sign(null, Buffer.from(payload), privateKey).toString("base64url");
   const device = { id: DEVICE_ID, publicKey: raw.toString("base64url"), signature, signedAt, nonce };
   return connectFrame(token, { client, role, scopes, device });

@@ -101,6 +101,11 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
     "hooks.mappings[].messageTemplate": ["plugins/webhook-agent/plugin.ts", 'message: "messageTemplate"'],
     "hooks.mappings[].textTemplate": ["plugins/webhook-wake/plugin.ts", 'text: "textTemplate"'],
     "agents.list[].identity.theme": ["plugins/agents/directory/identity.ts", 'const FIELDS = ["name", "theme"'],
+    ...Object.fromEntries(
+      ["talk.providers.", "talk.voiceId", "talk.voiceAliases.", "talk.modelId", "talk.outputFormat"].map(
+        (key) => [key, ["plugins/talk/settings.ts", "interruptOnSpeech, ...flat }: TalkConfig"]] as const,
+      ),
+    ),
     "secrets.defaults.": ["plugins/secrets/config.ts", "Record<string, string>> = defaults"],
     "models.discovery.": ["plugins/models/catalogue/servers.ts", '["ollama", "lmstudio"] as const'],
     "models.providers.*.auth": ["plugins/models/config.ts", '(auth) => auth === "api-key"'],

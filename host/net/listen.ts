@@ -34,6 +34,8 @@ export interface ListenOptions {
   readonly tls?: SecureContextOptions;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
+  /** Called for each upgrade. @returns why it is refused with 426; `undefined`: it is not */
+  refuses?(target: string): string | undefined;
   /** Maximum number of open connections. A connection beyond the limit is closed at once. Default: no limit. */
   readonly maxConnections?: number | undefined;
   /** Called when a connection exceeds `maxConnections`. */
@@ -90,6 +92,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (https) server.on("tlsClientError", refuseClearText);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
+      const why = options.refuses?.(request.url ?? "");
+      if (why !== undefined) return refuseUpgrade(new Response(request), socket as Socket, why, 426);
       socket.cork(); // sends the upgrade response and the challenge in one packet
       sockets.handleUpgrade(request, socket, head, (ws) => onSocket(ws, socket, request));
       process.nextTick(uncork, socket);
@@ -146,12 +150,12 @@ function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany
   };
 }
 
-/** Rejects an invalid WebSocket upgrade. @param why message of the library */
-function refuseUpgrade(response: ServerResponse, socket: Socket, why: string): void {
+/** Rejects a WebSocket upgrade. @param why message of the library, or of `refuses` */
+function refuseUpgrade(response: ServerResponse, socket: Socket, why: string, status = 400): void {
   response.assignSocket(socket);
   response.once("finish", () => socket.destroySoon());
   const isMethod = why === "Invalid HTTP method";
-  response.writeHead(isMethod ? 405 : 400, {
+  response.writeHead(isMethod ? 405 : status, {
     "Content-Type": "text/plain; charset=utf-8",
     "Content-Length": Buffer.byteLength(why),
     "Sec-WebSocket-Version": "13, 8",

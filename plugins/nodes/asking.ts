@@ -13,6 +13,7 @@ import {
   POLICY_FILE_COMMANDS,
 } from "./command-policy.ts";
 import type { Invocations } from "./invocations.ts";
+import type { Waking } from "./push/waking.ts";
 import type { ConnectedNode, NodeRegistry } from "./registry.ts";
 import { approvedRun, planOf, readRun, type RunParams } from "./run-params.ts";
 import { judgedBySessions, needsFacts, sessionLimitsOn } from "./session-rules.ts";
@@ -23,6 +24,8 @@ import { isNodeDevice } from "./views.ts";
 interface AskingSources {
   readonly registry: NodeRegistry;
   readonly invocations: Invocations;
+  /** Wakes a node that is not connected. */
+  readonly waking: Pick<Waking, "wake">;
   readonly devices: Pick<Devices, "get" | "pending">;
   readonly approvals: Live<ExecApprovals>;
   readonly sessions: Live<Sessions>;
@@ -50,7 +53,7 @@ export class Asking {
         command,
       });
     }
-    const node = await this.#permitted(await this.#connected(nodeId), command);
+    const node = await this.#permitted(await this.#woken(nodeId, invoker.signal), command);
     const params =
       command === "system.run" ? await this.#starting(node, invocation.params, invoker) : invocation.params;
     this.#sources.log.info({ nodeId, command, by: invoker.principal.id }, "a command is sent to a node");
@@ -89,6 +92,14 @@ export class Asking {
       unavailable(message, { details: { reason: WITHHELD, command } });
     }
     return this.#sources.invocations.invoke(offering, { command, params: change ?? {} });
+  }
+
+  /** The connected node, which is woken first if it has registered for push messages. */
+  async #woken(nodeId: string, signal: AbortSignal | undefined): Promise<ConnectedNode> {
+    const { registry, devices, waking } = this.#sources;
+    const device = registry.get(nodeId) ? undefined : await devices.get(nodeId);
+    if (device && isNodeDevice(device) && !registry.get(nodeId)) await waking.wake(nodeId, signal);
+    return this.#connected(nodeId);
   }
 
   async #connected(nodeId: string): Promise<ConnectedNode> {

@@ -11,6 +11,8 @@ interface JoiningSources {
   readonly devices: Pick<Devices, "offer" | "get">;
   readonly host: Pick<GatewayInfo, "connections">;
   readonly invocations: Invocations;
+  /** Called when a node is registered. */
+  readonly connected: (nodeId: string, connectionId: string) => void;
   /** Called when a connection with a proven device has closed. */
   readonly gone: (connectionId: string) => void;
 }
@@ -18,7 +20,7 @@ interface JoiningSources {
 /** Must be called in `setup`. */
 export function followConnections(
   { hooks, clock, log }: Pick<PluginGateway, "hooks" | "clock" | "log">,
-  { registry, devices, host, invocations, gone }: JoiningSources,
+  { registry, devices, host, invocations, connected, gone }: JoiningSources,
 ): void {
   // Runs first after all gates. It is not a gate itself, so that devices that are not nodes do not depend on this plugin.
   hooks.deviceToken.tap(
@@ -37,6 +39,7 @@ export function followConnections(
     const { nodeId, offered, withheld } = joined.node;
     if (joined.former) invocations.disconnected(joined.former.connectionId);
     log.info({ nodeId, commands: offered.length, withheld: withheld.length }, "a node is connected");
+    connected(nodeId, connection.id);
   });
   hooks.connectionClosed.tap(({ id, device }) => {
     if (device === undefined) return;
@@ -66,6 +69,9 @@ export function followConnections(
     const record = await devices.get(device);
     const connection = host.connections().find((one) => one.id === id); // it may have closed meanwhile
     if (!record || !connection) return;
-    for (const node of stillConnected([record], [connection])) registry.adopt(node, clock.now());
+    for (const node of stillConnected([record], [connection])) {
+      registry.adopt(node, clock.now());
+      connected(node.nodeId, id);
+    }
   }
 }

@@ -1,15 +1,7 @@
 /** Methods of `node.*`. Spec: protocol/methods-node.md. */
-import {
-  type ConnectionInfo,
-  type Handlers,
-  invalidRequest,
-  type Live,
-  notFound,
-  type Principal,
-  unavailable,
-} from "@svc/sdk";
+import { type ConnectionInfo, type Handlers, invalidRequest, notFound, type Principal } from "@svc/sdk";
 import type { Devices, PairedDevice, PendingDevice } from "@svc/sdk/devices";
-import type { CanvasHost, NodeAnswer, nodes, NodeView, PairedNode, PendingNode } from "@svc/sdk/nodes";
+import type { NodeAnswer, nodes, NodeView, PairedNode, PendingNode } from "@svc/sdk/nodes";
 import { type Asking, unknownNode } from "./asking.ts";
 import type { Invocations } from "./invocations.ts";
 import type { NodeEvents } from "./node-events.ts";
@@ -29,7 +21,6 @@ interface MethodSources {
   readonly registry: NodeRegistry;
   readonly invocations: Invocations;
   readonly events: NodeEvents;
-  readonly canvas: Live<CanvasHost>;
   readonly list: () => Promise<NodeView[]>;
   /** epoch ms */
   readonly now: () => number;
@@ -129,7 +120,7 @@ export function pairingMethods({ devices, store, requested, resolved }: MethodSo
 }
 
 /** Methods that nodes call. */
-export function nodeMethods({ registry, invocations, events, canvas }: MethodSources) {
+export function nodeMethods({ registry, invocations, events }: MethodSources) {
   return {
     invokeResult({ params, connection, principal }) {
       const own = nodeOf(connection, principal);
@@ -141,11 +132,6 @@ export function nodeMethods({ registry, invocations, events, canvas }: MethodSou
       const name = registry.get(own.nodeId)?.displayName ?? own.nodeId.slice(0, 12);
       await events.handle({ ...own, name, event, payload: payloadJSON === undefined ? payload : parsed(payloadJSON) });
       return { ok: true };
-    },
-    canvasRefresh({ connection, principal }) {
-      const host = canvas.get();
-      if (!host) unavailable("this gateway serves no canvas; see: svc plugins list");
-      return host.issue(nodeOf(connection, principal).connectionId);
     },
   } satisfies Partial<NodeHandlers>;
 }

@@ -1,12 +1,20 @@
 /** Handles events of nodes. Spec: protocol/methods-node.md §3. */
 import { readAttachments } from "@svc/kit/media";
-import { type Clock, isGatewayError, type Live, type Logger, outsideOrigin } from "@svc/sdk";
+import {
+  type Clock,
+  type HookEmitter,
+  type HOOKS,
+  isGatewayError,
+  type Live,
+  type Logger,
+  outsideOrigin,
+} from "@svc/sdk";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
 import { parseThinkingLevel } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import { execText, MAX_MESSAGE_CHARS, notificationText, requestMessage, spokenMessage } from "./event-texts.ts";
 import { type Asker, type NodeRuns, ownSession } from "./node-runs.ts";
-import { type PushRegistration, readRegistration } from "./push-store.ts";
+import { type PushRegistration, readRegistration } from "./push/store.ts";
 import { fingerprintOf, RecentTranscripts } from "./spoken.ts";
 import type { StartedRun } from "./started-runs.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -26,6 +34,7 @@ interface EventSources {
   readonly sessions: Live<Sessions>;
   readonly events: Live<SystemEvents>;
   readonly subscriptions: Subscriptions;
+  readonly spoke: HookEmitter<typeof HOOKS.nodeSpoke>;
   readonly keepPush: (nodeId: string, registration: PushRegistration) => Promise<void>;
   /** A program that this gateway started on the node; `undefined`: no such program. */
   readonly started: (nodeId: string, runId: string) => Promise<StartedRun | undefined>;
@@ -93,6 +102,7 @@ export class NodeEvents {
     const sessionKey = runs.sessionKey(sessionField(payload) ?? "main");
     const mark = [nodeId, sessionKey, fingerprintOf(payload, text)];
     if (!this.#transcripts.isNew(...mark)) return;
+    void this.#sources.spoke.emit({ nodeId, sessionKey });
     try {
       const message = spokenMessage(text);
       await runs.start({ nodeId, principal }, sessionKey, { runId: `voice-${newId()}`, message, thinking: "low" });

@@ -1,6 +1,6 @@
 /** Nodes: connected devices that share their capabilities. Invokes their commands and handles their events. */
 import { randomUUID } from "node:crypto";
-import { definePlugin, live, type Principal } from "@svc/sdk";
+import { definePlugin, HOOKS, live, type Principal } from "@svc/sdk";
 import { agentEvent, AgentRuns } from "@svc/sdk/agents";
 import { ExecApprovals } from "@svc/sdk/approvals";
 import { chatEvent } from "@svc/sdk/chat";
@@ -8,12 +8,13 @@ import { Devices } from "@svc/sdk/devices";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { healthEvent } from "@svc/sdk/health";
 import { SystemEvents } from "@svc/sdk/heartbeat";
-import { CanvasHost, nodeInvokeRequest, nodePairRequested, nodePairResolved, nodes, Nodes } from "@svc/sdk/nodes";
+import { nodeInvokeRequest, nodePairRequested, nodePairResolved, nodes, Nodes } from "@svc/sdk/nodes";
+import { push } from "@svc/sdk/push";
 import { tick } from "@svc/sdk/protocol";
 import { Sessions } from "@svc/sdk/sessions";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
-import { Asking } from "./asking.ts";
+import { Asking, unknownNode } from "./asking.ts";
 import { NodesConfig } from "./config.ts";
 import type { Caller } from "./remote-run/caller.ts";
 import { copySubscribed, copyTools } from "./copies.ts";
@@ -24,7 +25,9 @@ import { NodeEvents } from "./node-events.ts";
 import { nodesTool } from "./node-tool.ts";
 import { OlderStore } from "./older-store.ts";
 import { NodeRuns } from "./node-runs.ts";
-import { forgetRemoved, keepRegistration, PUSH_RETENTION } from "./push-store.ts";
+import { forgetRemoved, keepRegistration, PUSH_RETENTION } from "./push/store.ts";
+import { Pushes } from "./push/pushes.ts";
+import { Waking } from "./push/waking.ts";
 import { NodeRegistry } from "./registry.ts";
 import { NODE_RETENTION, PENDING_RETENTION, STEPS } from "./schema.ts";
 import { stillConnected } from "./still-connected.ts";
@@ -40,7 +43,6 @@ const requires = {
   runs: live(AgentRuns),
   sessions: live(Sessions),
   events: live(SystemEvents),
-  canvas: live(CanvasHost),
 };
 
 export default definePlugin({
@@ -54,7 +56,7 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log, services, hooks } = gateway;
-    const { storage, devices, host, approvals, canvas, sessions } = services;
+    const { storage, devices, host, approvals, sessions } = services;
     let rules = gateway.config;
     gateway.configChanged((config) => void (rules = config));
 
@@ -71,8 +73,11 @@ export default definePlugin({
       now: () => clock.now(),
       newId: randomUUID,
     });
+    const pushes = new Pushes({ storage, clock, log });
+    const waking = new Waking({ pushes, clock, log, stopped: gateway.signal });
     const asking = new Asking({
       registry,
+      waking,
       invocations,
       devices,
       approvals,
@@ -88,6 +93,7 @@ export default definePlugin({
       sessions,
       events: services.events,
       subscriptions,
+      spoke: gateway.emits(HOOKS.nodeSpoke),
       keepPush: (nodeId, registration) => keepRegistration(storage, nodeId, registration, clock.now()),
       started: (nodeId, runId) => startedRun(storage, nodeId, runId),
       isCurrent: (nodeId, connectionId) => registry.get(nodeId)?.connectionId === connectionId,
@@ -110,7 +116,6 @@ export default definePlugin({
       registry,
       invocations,
       events,
-      canvas,
       list,
       requested,
       now: () => clock.now(),
@@ -118,6 +123,12 @@ export default definePlugin({
         resolved({ requestId, nodeId, decision, ts: clock.now() }),
     };
     gateway.serve(nodes, { ...operatorMethods(sources), ...pairingMethods(sources), ...nodeMethods(sources) });
+    gateway.serve(push, {
+      async test({ params, signal }) {
+        const isKnown = (await list()).some(({ nodeId }) => nodeId === params.nodeId);
+        return isKnown ? pushes.test(params, signal) : unknownNode(params.nodeId);
+      },
+    });
     gateway.provide(Nodes, {
       list,
       invoke: (invocation, invoker) => asking.invoke(invocation, invoker),
@@ -134,15 +145,17 @@ export default definePlugin({
     });
     gateway.extend(Tool, "nodes", nodesTool(callerFor));
 
+    const nodeConnected = gateway.emits(HOOKS.nodeConnected);
     followConnections(gateway, {
       registry,
       devices,
       host,
       invocations,
-      gone(connectionId) {
-        subscriptions.drop(connectionId);
-        canvas.get()?.withdraw(connectionId);
+      connected(nodeId, connectionId) {
+        waking.connected(nodeId);
+        void nodeConnected.emit({ nodeId, connectionId });
       },
+      gone: (connectionId) => subscriptions.drop(connectionId),
     });
     hooks.runFinished.tap(({ runId }) => runs.ended(runId));
     copySubscribed(gateway, subscriptions, [chatEvent, agentEvent], [healthEvent, tick]);

@@ -182,9 +182,13 @@ export const nodes = defineContract("node", {
     }),
     result: Type.Object({ ok: Type.Literal(true) }),
   },
-  canvasRefresh: {
+});
+
+/** Access of a node to the pages that it displays. */
+export const nodeCanvas = defineContract("node.canvas", {
+  refresh: {
     name: "node.canvas.capability.refresh",
-    summary: "Get a new canvas URL for this node",
+    summary: "Get a new canvas URL for this node; its previous one ends",
     scope: "none",
     role: "node",
     params: Strict({}),

@@ -58,27 +58,6 @@ export interface Nodes {
 
 /** Token of the service. */
 export const Nodes = defineService<Nodes>()("nodes", "1.0.0", {
-  summary: "Runs commands on nodes. Provided by the plugin `nodes`; used by the plugins `approvals` and `browser`.",
-});
-
-/** A canvas URL that is valid for a limited time. */
-export interface CanvasCapability {
-  readonly canvasCapability: string;
-  /** epoch ms */
-  readonly canvasCapabilityExpiresAtMs: number;
-  readonly canvasHostUrl: string;
-}
-
-/** Serves the pages that nodes display. */
-export interface CanvasHost {
-  /** Issues a new capability for this connection and invalidates its previous one. */
-  issue(connectionId: string): CanvasCapability;
-  /** Invalidates the capability of a connection that has closed. */
-  withdraw(connectionId: string): void;
-}
-
-/** Token of the service. */
-export const CanvasHost = defineService<CanvasHost>()("canvas.host", "1.0.0", {
   summary:
-    "Serves canvas pages. No bundled plugin provides it yet; `node.canvas.capability.refresh` then reports that it is unavailable.",
+    "Runs commands on nodes. Provided by the plugin `nodes`; used by the plugins `approvals`, `browser` and `canvas`.",
 });

@@ -83,6 +83,7 @@ export const HelloOk = Type.Object({
   ),
   /** For clients with the cap `resume`: the cursor at which new events begin, and whether all missed events follow. */
   resume: Type.Optional(Type.Object({ cursor: EventCursor, complete: Type.Boolean() })),
+  canvasHostUrl: Type.Optional(Type.String({ description: "where the pages that nodes display are served" })),
   policy: Type.Object({ maxPayload: Type.Integer(), maxBufferedBytes: Type.Integer(), tickIntervalMs: Type.Integer() }),
 });
 export type HelloOk = Static<typeof HelloOk>;

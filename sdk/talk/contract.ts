@@ -100,4 +100,5 @@ export const voicewakeChanged = defineEvent({
   name: "voicewake.changed",
   summary: "The wake words changed; also sent to each node when it connects",
   payload: Triggers,
+  droppable: true,
 });

@@ -33,6 +33,8 @@ const ROUTES: readonly { readonly file: string; readonly method: string; readonl
 ];
 /** Routes of channels: each network proves its requests in its own way, which the tests of its plugin check. */
 const OF_NETWORKS = ["mattermost/plugin.ts", "mattermost/plugin.ts", "slack/plugin.ts", "telegram/plugin.ts"];
+/** Routes with further ways in, which the tests of their plugin check: this machine, and capabilities of nodes. */
+const WITH_CAPABILITIES = ["canvas/plugin.ts"];
 
 /** A credential of a request, and what it grants. */
 interface Carried {
@@ -145,7 +147,7 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
       const text = await readFile(join(root, "plugins", file), "utf8");
       found.push(...[...text.matchAll(/gateway\.route\(\s*\{/g)].map(() => file));
     }
-    assert.deepEqual(found.sort(), [...ROUTES.map(({ file }) => file), ...OF_NETWORKS].sort());
+    assert.deepEqual(found.sort(), [...ROUTES.map(({ file }) => file), ...OF_NETWORKS, ...WITH_CAPABILITIES].sort());
   });
 
   it("over WebSocket, the token of webhooks and a device token without its device are refused", async () => {

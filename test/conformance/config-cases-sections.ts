@@ -38,6 +38,17 @@ function both(key: string, before: object, after: object): Record<string, Given>
   };
 }
 
+const talking = (apiKey: object) => ({ talk: { apiKey } });
+const speaking = (apiKey: object) => ({ talk: { providers: { acme: { apiKey } } } });
+/** A reference in both places of the section `talk`. */
+function talkKeys(part: string, changed: string): Record<string, Given> {
+  const [before, after] = [AT, { ...AT, [part]: changed }];
+  return {
+    [`talk.apiKey.${part}`]: { between: [talking(before), talking(after)] },
+    [`talk.providers.*.apiKey.${part}`]: { between: [speaking(before), speaking(after)] },
+  };
+}
+
 const key = (apiKey: object) => ({ remote: { apiKey } });
 
 export const SECTIONS_GIVEN: Readonly<Record<string, Given>> = {
@@ -82,6 +93,13 @@ export const SECTIONS_GIVEN: Readonly<Record<string, Given>> = {
   ...both("remote.apiKey.source", key(AT), key({ ...AT, source: "file" })),
   ...both("remote.apiKey.id", key(AT), key({ ...AT, id: "OTHER" })),
   ...both("remote.apiKey.provider", key(AT), key({ ...AT, provider: "other" })),
+  "canvasHost.enabled": { values: [false] },
+  "canvasHost.liveReload": { values: [false] },
+  "canvasHost.root": { values: ["/srv/pages"] },
+  ...talkKeys("source", "file"),
+  ...talkKeys("id", "OTHER"),
+  ...talkKeys("provider", "other"),
+  "ui.seamColor": { values: ["#ff8800"] },
   "update.checkOnStart": { values: [false] },
 };
 
@@ -158,6 +176,9 @@ export const SECTIONS_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "skills.entries.*.apiKey.": "plugins/skills/library.test.ts",
   "skills.entries.*.env.*": "plugins/skills/library.test.ts",
   "skills.entries.*.env.*.": "plugins/skills/library.test.ts",
+  "canvasHost.": "plugins/canvas/serving.test.ts",
+  "talk.": "plugins/talk/talk.test.ts",
+  "ui.seamColor": "plugins/talk/talk.test.ts",
   "update.channel": "plugins/update/npm-update.test.ts",
   "update.checkOnStart": "plugins/update/decisions.test.ts",
   "update.auto.": "plugins/update/decisions.test.ts",

@@ -48,6 +48,7 @@ const NAMESPACES: readonly {
     open: ["waitDecision"],
   },
   { id: "browser", contract: contracts.browser, open: ["request"] },
+  { id: "canvas", contract: contracts.nodeCanvas },
   { id: "chat", contract: contracts.chat },
   {
     id: "channels",
@@ -69,12 +70,17 @@ const NAMESPACES: readonly {
   { id: "media", contract: contracts.media, needs: ["transcribe", "describe"] },
   { id: "memory", contract: contracts.memory, open: ["doctor"] },
   { id: "models", contract: contracts.models },
-  { id: "nodes", contract: contracts.nodes },
+  { id: "nodes", contract: { ...contracts.nodes, ...prefixed("push", contracts.push) } },
   { id: "plugins", contract: contracts.plugins, needs: ["disable", "enable"] },
   { id: "secrets", contract: contracts.secrets, open: ["list", "reload", "resolve"] },
   { id: "sessions", contract: contracts.sessions, needs: ["resolve"] },
   { id: "skills", contract: contracts.skills, needs: ["install", "update", "add", "remove"] },
   { id: "storage-sqlite", contract: contracts.storage },
+  {
+    id: "talk",
+    contract: { ...contracts.talk, ...prefixed("wake", contracts.voicewake) },
+    open: ["mode", "wake.get", "wake.set"],
+  },
   { id: "tools", contract: contracts.tools },
   {
     id: "tts",

@@ -12,12 +12,14 @@ import { defineContract, defineEvent, definePlugin, HOOKS, invalidRequest, Type 
 import { agents } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
 import { config } from "@svc/sdk/config";
+import { nodes } from "@svc/sdk/nodes";
 import { sessions } from "@svc/sdk/sessions";
 import { createHookProbe, type HookProbe, type TestGateway, testGateway } from "@svc/sdk/testing";
 import { WebhookAction } from "@svc/sdk/webhooks";
 import { deviceConnect } from "../device.ts";
 import { openRaw } from "../raw-socket.ts";
 import { until } from "../until.ts";
+import { connectNode } from "./attendance.ts";
 import { fileGateway } from "./file-gateway.ts";
 
 const write = { summary: "-", scope: "operator.write" } as const;
@@ -146,7 +148,7 @@ const BAD_PARAMS = { "rpcParams(notes.add)": 1 };
 const TOOL = { "toolParams(session_status)": 1, "toolBefore(session_status)": 1, "toolResult(session_status)": 1 };
 const SAID = { "eventPublished(notes.said)": 1 };
 const DEVICE = { admitDevice: 1, deviceToken: 1 };
-const CONNECT = { connectionOpened: 1, admit: 1, hello: 1, connectionReady: 1 };
+const CONNECT = { connectionOpened: 1, admit: 1, hello: 1, helloFields: 1, connectionReady: 1 };
 const REFUSED = { connectionOpened: 1, connectionClosed: 1, authenticate: 1 };
 const REQUEST = { httpRequest: 1 };
 const RUN = { sessionStarted: 1, runBefore: 1, runPrompt: 1, modelRequest: 1, runFinished: 1 };
@@ -244,7 +246,8 @@ const paths: Path[] = [
 ];
 
 /** Hooks that fire outside the paths above: tested separately below. */
-const elsewhere = "hostReady hostStopping pluginState configValidate configChanged credentialsEnded".split(" ");
+const elsewhere =
+  "hostReady hostStopping pluginState configValidate configChanged credentialsEnded nodeConnected nodeSpoke".split(" ");
 
 describe("hooks fire exactly once", () => {
   for (const [path, walk, expected, atLeast = []] of paths) {
@@ -276,6 +279,21 @@ describe("hooks fire exactly once", () => {
     assert.deepEqual(probe.fired(), expected);
     assert.ok((came["eventPublished(chat)"] ?? 0) > 0);
     assert.ok((came["eventPublished(agent)"] ?? 0) > 0);
+  });
+
+  it("on a node that connects, and on each sentence that it hears", async (t) => {
+    const probe = createHookProbe();
+    const plugins = ["storage-sqlite", "devices", "nodes", "sessions", "models", "provider-offline", "agents"];
+    const { gateway } = await testGateway(t, { plugins: [...plugins, probe.plugin] });
+    const { url, auth } = gateway;
+    const node = await connectNode({ url, token: auth.token });
+    t.after(() => node.close());
+    await until(() => probe.fired()["nodeConnected"] === 1, "nodeConnected");
+    for (const text of ["hello", "hello", ""])
+      await node.call(nodes.event, { event: "voice.transcript", payload: { text } });
+    await until(() => probe.fired()["nodeSpoke"] === 1, "nodeSpoke");
+    await settle();
+    assert.deepEqual([probe.fired()["nodeConnected"], probe.fired()["nodeSpoke"]], [1, 1]);
   });
 
   it("at the start and at the stop", async (t) => {

@@ -4,11 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import type { ChannelLoginSteps } from "@svc/sdk/channels";
 import { config } from "@svc/sdk/config";
-import { CanvasHost } from "@svc/sdk/nodes";
 import { testGateway } from "@svc/sdk/testing";
 import { attend, type Attendance, connectNode } from "./attendance.ts";
 import { BUNDLE } from "./config-bundle.ts";
@@ -16,23 +14,6 @@ import { fileGateway } from "./file-gateway.ts";
 import { HOOKS_SECTION, hookRuns } from "./hook-runs.ts";
 import { pigeon } from "../plugins/channels/pigeon.ts";
 import { good, MEDIA_SECTION, key, methods, unserved } from "./samples.ts";
-
-/** Serves methods that no plugin of the bundle serves yet, so that calls get a response. */
-const canvas = definePlugin({
-  id: "canvas",
-  api: "^1.0.0",
-  provides: [CanvasHost],
-  setup(gateway) {
-    gateway.provide(CanvasHost, {
-      issue: (id) => ({
-        canvasCapability: `capability-of-${id}`,
-        canvasCapabilityExpiresAtMs: gateway.clock.now() + 600_000,
-        canvasHostUrl: "http://127.0.0.1/",
-      }),
-      withdraw: () => undefined,
-    });
-  },
-});
 
 /** Ids that name nothing. */
 const NOBODY: Omit<Attendance, "node" | "invoked"> = {
@@ -70,7 +51,7 @@ describe("every method of the bundle", () => {
     const bird = pigeon({
       more: { login, logout: async () => ({ cleared: true }), probe: async () => ({ up: true }) },
     });
-    const plugins = [...BUNDLE, canvas, bird.plugin];
+    const plugins = [...BUNDLE, bird.plugin];
     const { client, stateDir, gateway } = await fileGateway(t, text, { plugins }); // compares every result with its schema
     const runs = await hookRuns(gateway.url);
     const there = await attend({ url: gateway.url, token: gateway.auth.token, client });

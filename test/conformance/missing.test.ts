@@ -58,6 +58,7 @@ const named: readonly (readonly [method: string, params: object, message?: RegEx
   ["plugins.remove", { id: "nope" }],
   ["plugins.enable", { id: "nope" }],
   ["plugins.disable", { id: "nope" }],
+  ["push.test", { nodeId: "nope" }],
   ["sessions.resolve", { key: "agent:main:nope" }],
   ["sessions.resolve", { sessionId: "nope" }],
   ["sessions.usage.timeseries", { key: "agent:main:nope" }],

@@ -15,13 +15,15 @@ import { logs } from "@svc/sdk/logs";
 import { media } from "@svc/sdk/media";
 import { memory } from "@svc/sdk/memory";
 import { models } from "@svc/sdk/models";
-import { nodes } from "@svc/sdk/nodes";
+import { nodeCanvas, nodes } from "@svc/sdk/nodes";
 import { plugins } from "@svc/sdk/plugins";
+import { push } from "@svc/sdk/push";
 import { secrets } from "@svc/sdk/secrets";
 import { sessions } from "@svc/sdk/sessions";
 import { skills } from "@svc/sdk/skills";
 import { tts } from "@svc/sdk/speech";
 import { storage } from "@svc/sdk/storage";
+import { talk, voicewake } from "@svc/sdk/talk";
 import { tools } from "@svc/sdk/tools";
 import { update } from "@svc/sdk/update";
 import { sessionsUsage, usage } from "@svc/sdk/usage";
@@ -53,7 +55,7 @@ const ofAgents = {
   usage,
   webLogin,
 };
-const ofPeople = { devices, execApproval, execApprovals, nodes };
+const ofPeople = { devices, execApproval, execApprovals, nodeCanvas, nodes, push, talk, voicewake };
 const ofTheHost = { config, health, logs, plugins, secrets, storage, update, webhooks, wizard };
 /** Every contract of the full bundle. */
 export const contracts = { ...ofAgents, ...ofPeople, ...ofTheHost };
@@ -265,6 +267,11 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ event: "nobody.knows" }),
   ],
   "node.canvas.capability.refresh": [() => ({})],
+  "push.test": [], // see `unserved`
+  "talk.config": [() => ({}), () => ({ includeSecrets: true })],
+  "talk.mode": [() => ({ enabled: true }), () => ({ enabled: false, phase: "idle" })],
+  "voicewake.get": [() => ({})],
+  "voicewake.set": [() => ({ triggers: ["hey"] }), () => ({ triggers: [] })],
   "node.rename": [({ nodeId }) => ({ nodeId, displayName: "Renamed" })],
   "node.pair.request": [
     () => ({ nodeId: key() }),
@@ -403,5 +410,6 @@ export const unserved: Readonly<Record<string, Sample>> = {
   "tts.convert": () => ({ text: "Hello", channel: "pigeon" }), // needs a network or a program
   "skills.install": () => ({ name: "no-such", installId: "apt", timeoutMs: 1_000 }),
   "skills.remove": () => ({ name: "no-such" }),
+  "push.test": () => ({ nodeId: "none", title: "Hi", body: "there", environment: "sandbox" }),
   poll: () => ({ to: "ann", question: "When?", options: ["now", "later"], channel: "pigeon", idempotencyKey: key() }),
 };

@@ -59,6 +59,7 @@ const SECRETS = {
   invokeParams: canary("invokeparams"),
   runEnv: canary("runenv"),
   nodeAnswer: canary("nodeanswer"),
+  talkKey: canary("talkkey"),
   nodeError: canary("nodeerror"),
   nodeEvent: canary("nodeevent"),
   speechKey: canary("speechkey"),
@@ -73,6 +74,7 @@ const MODEL_KEYS = ["apiKey", "account", "fromEnvironment", "byEnvironment", "by
 const ALLOWED = new Set([
   // An invalid value may be quoted to the caller who typed it, and to no one else.
   "apiKey in answer of config.set",
+  "talkKey in answer of talk.config", // with `includeSecrets`
   ...MODEL_KEYS.map((name) => `${name} in answer of secrets.resolve`),
 ]);
 
@@ -132,6 +134,7 @@ const CONFIG = {
       { id: "broken", match: { path: "broken" }, textTemplate: "x", transform: { module: "not-there.ts" } },
     ],
   },
+  talk: { apiKey: SECRETS.talkKey, providers: { acme: { apiKey: SECRETS.talkKey } } },
   tools: { web: { search: { searxng: { baseUrl: `http://me:${SECRETS.searchUrl}@127.0.0.1:9` } } } },
   skills: { entries: { github: { apiKey: SECRETS.skillKey, env: { SAMPLE: SECRETS.skillVariable } } } },
   mcp: { servers: { args: { enabled: false, command: "/bin/true", args: ["--access-key", SECRETS.programArgument] } } },

@@ -13,7 +13,10 @@ const pathOf = (name: string) => name.slice(name.indexOf(" ") + 1);
 export const routes = defineKind<DeclaredRoute>({
   name: "routes",
   noun: "route",
-  shape: Type.Object({ name: Type.String({ description: "<METHOD> <path>" }), auth: Type.Enum(["gateway", "plugin"]) }),
+  shape: Type.Object({
+    name: Type.String({ description: "<METHOD> <path>" }),
+    auth: Type.Enum(["gateway", "plugin", "optional"]),
+  }),
   isUnique: true,
   describe: ({ route: { method, path, auth } }) => ({ name: `${method} ${path}`, auth }),
 
@@ -29,8 +32,8 @@ export const routes = defineKind<DeclaredRoute>({
   },
 
   conflict(entries) {
-    const open = entries.find(({ route: { auth, scope } }) => auth === "gateway" && scope === undefined)?.route;
-    return open && `route ${open.method} ${open.path} has auth "gateway" and no scope`;
+    const open = entries.find(({ route: { auth, scope } }) => auth !== "plugin" && scope === undefined)?.route;
+    return open && `route ${open.method} ${open.path} has auth "${open.auth}" and no scope`;
   },
 
   adopt: ({ route }) => ({ route: { ...route, handler: (request) => route.handler(plain(request)) } }),
@@ -38,7 +41,7 @@ export const routes = defineKind<DeclaredRoute>({
 
 /** The request object has getters and members that cannot be sent to another thread or process. */
 function plain(request: RouteRequest<unknown>): never {
-  const { method, path, params, query, headers, body, rawBody, principal, remoteAddress, signal } = request;
-  const parts = { method, path, params, query, headers, body, rawBody, principal, remoteAddress, signal };
+  const { method, path, params, query, headers, body, rawBody, principal, remoteAddress, local, signal } = request;
+  const parts = { method, path, params, query, headers, body, rawBody, principal, remoteAddress, local, signal };
   return parts as never; // the body matches the schema of the route
 }

@@ -8,13 +8,25 @@ import { bearerOf, checkShared } from "../../auth/shared-secret.ts";
 /** Scopes of a request with the shared secret as its bearer token: it acts as the operator. Spec: §4.3 rule 2. */
 const SCOPES = ["operator.admin"];
 
-/** @throws GatewayError `UNAUTHORIZED`, `FORBIDDEN`, `TOO_MANY_ATTEMPTS` */
+/** @returns `undefined`: the route leaves the decision to its handler. @throws GatewayError as `authorized` */
 export function authorizeRoute(
   authorization: string,
   peer: Peer,
-  { scope }: Pick<RouteSpec, "scope">,
+  route: Pick<RouteSpec, "auth" | "scope">,
   access: Access,
-): Principal {
+): Principal | undefined {
+  if (route.auth === "plugin") return undefined;
+  if (route.auth === "gateway" || bearerOf(authorization) !== undefined)
+    return authorized(authorization, peer, route, access);
+  try {
+    return authorized(authorization, peer, route, access); // by the headers of a proxy, or in mode `none`
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws GatewayError `UNAUTHORIZED`, `FORBIDDEN`, `TOO_MANY_ATTEMPTS` */
+function authorized(authorization: string, peer: Peer, { scope }: Pick<RouteSpec, "scope">, access: Access): Principal {
   const principal = authenticate(authorization, peer, access);
   if (scope && !coversScope(principal.scopes, scope)) throw new GatewayError("FORBIDDEN", `missing scope: ${scope}`);
   return principal;

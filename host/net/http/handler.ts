@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { GatewayError, isGatewayError, lazy, type Logger, type Principal } from "@svc/sdk";
+import { GatewayError, isGatewayError, lazy, type Logger } from "@svc/sdk";
 import type { Context, Next } from "koa";
 import type { Access } from "../../auth/access.ts";
 import { resolvePeer } from "../../auth/client-address.ts";
@@ -192,8 +192,7 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
     let begun: number | undefined; // when the plugin got the request; monotonic ms
     try {
       const peer = resolvePeer(context.req.socket.remoteAddress, context.req.headers, access.proxies);
-      const principal: Principal | undefined =
-        route.auth === "gateway" ? authorizeRoute(context.get("authorization"), peer, route, access) : undefined;
+      const principal = authorizeRoute(context.get("authorization"), peer, route, access);
       const rawBody = await readBody(context.req, route.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
       if (principal && !access.authority.isLive(principal)) throw new GatewayError("UNAUTHORIZED", "Unauthorized"); // the credential ended while the body arrived
       const body = route.body

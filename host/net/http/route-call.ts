@@ -3,6 +3,7 @@ import type { Principal, RouteRequest } from "@svc/sdk";
 import type { Context } from "koa";
 import { canonicalHeaders } from "../../auth/aliases.ts";
 import type { Peer } from "../../auth/client-address.ts";
+import { isLocal } from "../../auth/locality.ts";
 
 interface RouteCallParts {
   readonly context: Context;
@@ -37,6 +38,7 @@ export class RouteCall {
       rawBody,
       principal,
       remoteAddress: peer.clientAddress ?? peer.remoteAddress,
+      local: isLocal(peer),
       get signal() {
         return signal();
       },

@@ -62,6 +62,7 @@ export class Admission {
       admitDevice: hooks.emitter(HOOKS.admitDevice),
       deviceToken: hooks.emitter(HOOKS.deviceToken),
       hello: hooks.emitter(HOOKS.hello),
+      helloFields: hooks.emitter(HOOKS.helloFields),
     };
   }
 
@@ -110,14 +111,23 @@ export class Admission {
       auth = token ? { ...token, scopes: [...token.scopes] } : auth;
     }
     const extra = await this.#hooks.hello.emit({});
+    const fields = await this.#fields(info);
     if (!this.#options.access.authority.isLive(principal)) throw refusal("AUTH_UNAUTHORIZED", REPLACED);
-    const hello = this.#hello(info.id, extra, principal);
+    const hello = { ...fields, ...this.#hello(info.id, extra, principal) };
     if (auth) hello.auth = auth;
     if (params.caps?.includes(RESUME_CAP)) {
       const { cursor, missed } = this.#options.broadcaster.resume(params.resume);
       hello.resume = { cursor, complete: missed !== undefined };
     }
     return hello;
+  }
+
+  /** Keys of `hello-ok` that plugins add. */
+  async #fields(connection: ConnectionInfo): Promise<Readonly<Record<string, unknown>>> {
+    const { helloFields } = this.#hooks;
+    if (!helloFields.isUsed()) return {};
+    const { auth: _auth, resume: _resume, ...fields } = (await helloFields.emit({ connection, fields: {} })).fields;
+    return fields; // the host decides about the two keys that it may leave out
   }
 
   async #denial(admission: AdmissionInput): Promise<Denial | undefined> {

@@ -35,6 +35,7 @@ import { HoldsTooMuch, isLarge, parseLarge } from "../json.ts";
 import { type Share, shareOf } from "../scheduler.ts";
 import { type Identified, HandshakeRefusal } from "./handshake.ts";
 import { type Backlog, Outbox } from "./outbox.ts";
+import { reachedAddress } from "./reached-address.ts";
 
 /** Shared by all connections of a gateway. */
 export interface ConnectionOptions {
@@ -122,6 +123,7 @@ export class Connection implements Receiver {
       id: this.id,
       remoteAddress: peer.clientAddress ?? peer.remoteAddress,
       local: isLocal(peer),
+      address: reachedAddress(peer, "encrypted" in socket),
       client: undefined,
       caps: [],
       device: undefined,

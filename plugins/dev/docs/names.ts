@@ -35,6 +35,14 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
     summary: "Directories in which npm, git and the programs of tools are found.",
     byDefault: "that of the shell",
   },
+  SVC_APNS_KEY_ID: { summary: "Id of the key of Apple's push service.", byDefault: "nodes are not woken" },
+  SVC_APNS_PRIVATE_KEY: {
+    summary: "That key (.p8): its text, with line breaks or `\\n`.",
+    byDefault: "SVC_APNS_PRIVATE_KEY_P8, else SVC_APNS_PRIVATE_KEY_PATH",
+  },
+  SVC_APNS_PRIVATE_KEY_P8: { summary: "Another name of SVC_APNS_PRIVATE_KEY.", byDefault: "SVC_APNS_PRIVATE_KEY_PATH" },
+  SVC_APNS_PRIVATE_KEY_PATH: { summary: "A file with that key, mode 0600.", byDefault: "nodes are not woken" },
+  SVC_APNS_TEAM_ID: { summary: "Apple's id of the team that owns the key.", byDefault: "nodes are not woken" },
   SVC_ATTRIBUTION: {
     summary: "`off`: errors are not attributed to plugins. For measurements only.",
     byDefault: "errors are attributed",
@@ -68,6 +76,7 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
     summary: "Internal: what a gateway hands to the process that replaces it.",
     byDefault: "a first start",
   },
+  SVC_SKIP_CANVAS_HOST: { summary: "Any value: no canvas pages are served.", byDefault: "canvasHost.enabled" },
   SVC_SKIP_CRON: { summary: "Any value: no cron job runs on schedule.", byDefault: "cron.enabled" },
   SVC_SKIP_MODEL_DISCOVERY: {
     summary: "Any value: no local model server is looked for.",

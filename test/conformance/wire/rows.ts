@@ -4,7 +4,7 @@
  */
 
 /** Parts of the gateway that do not exist yet. */
-export type Capability = "canvas" | "control panel files" | "tailnet" | "voice";
+export type Capability = "control panel files" | "tailnet";
 
 export type Row =
   /** Tested. */
@@ -17,8 +17,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
   // protocol/frames-and-connect.md
   "W1.1": "Encoding",
   "W1.2": "Path, no sub-protocol",
-  "W1.3": { row: "Path: canvas live-reload", later: "canvas" },
-  "W1.4": { row: "Scoped canvas path", later: "canvas" },
+  "W1.3": "Path: canvas live-reload (choice: events over HTTP; an upgrade is refused)",
+  "W1.4": "Scoped canvas path",
   "W1.5": "No HTTP auth on the upgrade",
   "W1.6": "Max inbound after connect",
   "W1.7": "Max inbound before connect (choice: 64 KiB)",
@@ -75,7 +75,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "W11.2": "server",
   "W11.3": "features.methods",
   "W11.4": "features.events",
-  "W11.5": { row: "canvasHostUrl", later: "canvas" },
+  "W11.5": "canvasHostUrl",
   "W11.6": "auth",
   "W11.7": "policy (decided: tick 15000)",
   "W11.8": "Token issue, reuse, narrowing",
@@ -89,7 +89,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "W11.16": "Connect: no presence event, a health event",
   "W11.17": "Connect: presence version +1",
   "W11.18": "Connect: node registry",
-  "W11.19": { row: "Connect: voicewake", later: "voice" },
+  "W11.19": "Connect: voicewake",
   "W11.20": "Close: presence event",
   "W11.21": "Close: node invokes and subscriptions",
   "W12.1": "seq from 1, shared",
@@ -368,12 +368,12 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "H10.1": "Order: plugin routes",
   "H10.2": "Order: hooks",
   "H10.3": { row: "Order: tools/invoke, /v1", untested: "each path belongs to one plugin, so no order is visible" },
-  "H10.4": { row: "Order: canvas", later: "canvas" },
+  "H10.4": { row: "Order: canvas", untested: "each path belongs to one plugin, so no order is visible" },
   "H10.5": { row: "Order: control panel", later: "control panel files" },
   "H10.6": "404 (choice: JSON)",
   "H10.7": "500 (choice: JSON with an id)",
   "H10.8": "Upgrade skips the pipeline",
   "H10.9": "Probes",
   "H10.10": "/health, /ready, /readyz",
-  "H10.11": { row: "Canvas paths", later: "canvas" },
+  "H10.11": "Canvas paths",
 };

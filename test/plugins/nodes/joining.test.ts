@@ -41,6 +41,7 @@ function follow({
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   const clock = createFakeClock();
   const registry = new NodeRegistry();
+  const joined: string[] = [];
   const gone: string[] = [];
   const gateway = { hooks, clock, log: silent } as unknown as PluginGateway; // the parts that are used
   followConnections(gateway, {
@@ -48,6 +49,7 @@ function follow({
     devices: { offer, get: async () => record },
     host: { connections: () => connections },
     invocations: new Invocations({ clock, send: () => undefined, newId: () => "i" }),
+    connected: (nodeId) => void joined.push(nodeId),
     gone: (id) => void gone.push(id),
   });
   const say = async (name: string, input: unknown) => (taps.get(name) ?? assert.fail(name))(input);
@@ -56,7 +58,7 @@ function follow({
     const connect = { minProtocol: 3, maxProtocol: 3, client, commands: ["a", "b"] };
     return { ...info, connect, clientId: "node-host", principal: principal ?? assert.fail(), fromPage: false };
   };
-  return { registry, say, admission, gone };
+  return { registry, say, admission, joined, gone };
 }
 
 describe("a connection of a node", () => {

@@ -1,9 +1,8 @@
 /** Who is listed, as what; names; configuration. Spec: protocol/methods-node.md §1, §4, §5. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin } from "@svc/sdk";
 import { createDevice } from "@svc/sdk/device";
-import { CanvasHost, nodes, Nodes } from "@svc/sdk/nodes";
+import { nodes, Nodes } from "@svc/sdk/nodes";
 import { pluginOf } from "../../plugin-of.ts";
 import { until } from "../webhook-scene.ts";
 import { nodeScene } from "./scene.ts";
@@ -114,41 +113,6 @@ describe("node.rename", limited, () => {
     devices.pair(phone, { role: "operator", roles: ["operator"], displayName: "phone" });
     await assert.rejects(client.call(nodes.rename, { nodeId: phone.id, displayName: "x" }), { code: "NOT_FOUND" });
     assert.equal(devices.paired.get(phone.id)?.displayName, "phone");
-  });
-});
-
-describe("the canvas of a node", limited, () => {
-  it("is refused without a plugin that serves it; with one, each request gets a new address, until the node disconnects", async (t) => {
-    const issued: string[] = [];
-    const withdrawn: string[] = [];
-    const canvas = definePlugin({
-      id: "canvas",
-      api: "^1.0.0",
-      provides: [CanvasHost],
-      setup: (gateway) =>
-        gateway.provide(CanvasHost, {
-          issue: (connectionId) => {
-            const count = issued.push(connectionId);
-            return {
-              canvasCapability: `t${count}`,
-              canvasCapabilityExpiresAtMs: 1,
-              canvasHostUrl: `http://x/t${count}`,
-            };
-          },
-          withdraw: (connectionId) => void withdrawn.push(connectionId),
-        }),
-    });
-    const without = await nodeScene(t);
-    const refused = (await without.node()).client.call(nodes.canvasRefresh, {});
-    await assert.rejects(refused, { code: "UNAVAILABLE", message: /no canvas/ });
-    const { node } = await nodeScene(t, { plugins: [canvas] });
-    const one = await node();
-    const answers = [await one.client.call(nodes.canvasRefresh, {}), await one.client.call(nodes.canvasRefresh, {})];
-    assert.deepEqual([answers[0]?.canvasCapability, answers[1]?.canvasCapability], ["t1", "t2"]);
-    const { connId } = one.client.hello.server;
-    assert.deepEqual(issued, [connId, connId]);
-    await one.client.close();
-    await until(() => withdrawn.includes(connId), "the canvas to be withdrawn");
   });
 });
 

@@ -1,6 +1,6 @@
 /** Push registrations of nodes. Spec: protocol/stores.md §9, `push/apns-registrations.json`. */
 import type { Retention, Storage } from "@svc/sdk/storage";
-import { textField } from "./values.ts";
+import { textField } from "../values.ts";
 
 /** Choice: hexadecimal tokens of the push service, and topics that are app names. */
 const TOKEN = /^[0-9a-fA-F]{32,512}$/;
@@ -35,6 +35,25 @@ export async function keepRegistration(
       params: [nodeId, token, topic, environment, now],
     },
   ]);
+}
+
+/** @returns `undefined`: the node has not registered */
+export async function registrationOf(
+  storage: Pick<Storage, "get">,
+  nodeId: string,
+): Promise<PushRegistration | undefined> {
+  const sql = "SELECT token, topic, environment FROM nodes_push WHERE node_id = ?";
+  return storage.get<{ token: string; topic: string; environment: PushRegistration["environment"] }>(sql, [nodeId]);
+}
+
+/** Deletes a registration, unless the node has registered another token meanwhile. */
+export async function forgetRegistration(
+  storage: Pick<Storage, "transaction">,
+  nodeId: string,
+  token: string,
+): Promise<void> {
+  const sql = "DELETE FROM nodes_push WHERE node_id = ? AND token = ?";
+  await storage.transaction([{ sql, params: [nodeId, token] }]);
 }
 
 /** Choice: 90 days. An app registers again each time it connects. */
