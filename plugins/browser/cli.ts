@@ -39,6 +39,7 @@ function verb(name: string, summary: string, call: Call, lines: (answer: Answer)
     name: `browser ${name}`,
     summary,
     options: [profile],
+    examples: [`svc browser ${name}`],
     async run(context) {
       show(context, await request(context, call), lines);
     },
@@ -81,6 +82,7 @@ export default defineCommands([
     name: "browser snapshot",
     summary: "Print a tab as text with references",
     options: [profile, tab, { flags: "--interactive", description: "only elements that can be used" }],
+    examples: ["svc browser snapshot --interactive"],
     async run(context) {
       const keys = context.options["interactive"] === true ? { interactive: true } : {};
       const answer = await request(context, { method: "GET", path: "/snapshot", keys });

@@ -93,9 +93,9 @@ export const BrowserConfig = Strict(
     }),
     defaultProfile: Type.Optional(ProfileName),
     color: Type.Optional(color),
-    profiles: Type.Record(ProfileName, Profile, {
+    profiles: Type.Record(Type.String(), Profile, {
       default: {},
-      additionalProperties: false,
+      propertyNames: ProfileName,
       description: "Settings of profiles by name",
     }),
     snapshotDefaults: Strict(

@@ -57,6 +57,9 @@ const transformed = (before: object, after: object) =>
 const HOOKS: Readonly<Record<string, Given>> = {
   "hooks.enabled": { between: [{ hooks: { token: HOOKS_ON.token } }, hooksOn] },
   "hooks.token": { between: [hooksOn, { hooks: { ...HOOKS_ON, token: "another-hook-token" } }] },
+  "browser.color": { values: ["#00AA00"] },
+  "browser.profiles.*.color": { values: ["#00AA00"] },
+  "browser.extraArgs": { values: [["--lang=de"]] },
   "hooks.path": { beside: hooksOn },
   "hooks.maxBodyBytes": { beside: hooksOn },
   "hooks.defaultSessionKey": { beside: hooksOn },

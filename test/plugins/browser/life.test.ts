@@ -158,6 +158,15 @@ describe("a browser", { skip: NO_CHROMIUM }, () => {
     assert.equal((await ask("GET", "/"))["running"], false);
   });
 
+  it("goes on without a limit if idleMinutes is 0", async (t) => {
+    const waits: number[] = [];
+    const setTimeout: typeof systemClock.setTimeout = (work, ms) => (waits.push(ms), systemClock.setTimeout(work, ms));
+    const clock = { ...systemClock, setTimeout };
+    const { ask } = await scene(t, {}, { clock, config: { idleMinutes: 0 } });
+    await ask("POST", "/start");
+    assert.ok(waits.every((ms) => ms <= 60_000));
+  });
+
   it("does not outlive a gateway that was killed, and its profile can be used again", async (t) => {
     const stateDir = await stateOf(t);
     const module = (path: string) => JSON.stringify(pathToFileURL(join(root, ".build", path)).href);
@@ -230,8 +239,8 @@ describe("a browser that cannot start", () => {
     ["the driver is an extension", { profiles: { default: { driver: "extension" } } }, /extension is not supported/],
     [
       "nobody listens",
-      { cdpUrl: "http://127.0.0.1:9/?token=secret" },
-      /no browser answers at 127\.0\.0\.1:9 within 1500 ms/,
+      { cdpUrl: "http://127.0.0.1:9/?token=secret", remoteCdpTimeoutMs: 900 },
+      /no browser answers at 127\.0\.0\.1:9 within 900 ms/,
     ],
     [
       "nobody listens to the socket",
