@@ -82,17 +82,17 @@ export default defineCommands([
   {
     name: "tts say",
     summary: "Speak a text into a file",
-    args: "<text>",
+    args: "<text...>",
     options: [
       { flags: "--out <file>", description: "copy the audio to this file; the gateway must run on this machine" },
       { flags: "--channel <id>", description: "use the audio format of this channel" },
     ],
-    examples: ['svc tts say "The build is green"', 'svc tts say "Hello" --out hello.mp3'],
+    examples: ["svc tts say The build is green", "svc tts say Hello --out hello.mp3"],
     async run(context) {
       const { out, channel } = context.options;
       const client = await context.connect({ scopes: ["operator.write"], timeoutMs: SAY_MS });
       try {
-        const spoken = await client.call(tts.convert, { text: context.args[0], channel });
+        const spoken = await client.call(tts.convert, { text: context.args.join(" "), channel });
         const path = typeof out === "string" ? resolve(out) : undefined;
         if (path !== undefined) await copied(spoken.audioPath, path);
         const place = path ?? `${spoken.audioPath} (on the gateway, deleted after 5 minutes)`;
