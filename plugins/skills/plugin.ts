@@ -29,8 +29,6 @@ export default definePlugin({
     secrets: live(Secrets),
     sessions: live(Sessions),
   },
-  provides: [Skills],
-
   setup(gateway) {
     const { clock, services, signal } = gateway;
     let { config } = gateway;
@@ -53,7 +51,8 @@ export default definePlugin({
       (await library()).forget();
     });
 
-    gateway.provide(Skills, createSkills({ library, config: () => config, secrets: () => services.secrets.get() }));
+    const ofCommands = createSkills({ library, config: () => config, secrets: () => services.secrets.get() });
+    gateway.extend(Skills, "skills", ofCommands);
     gateway.extend(Tool, "skill", skillTool(library));
     const outbound = () => services.outbound.get();
     gateway.serve(

@@ -1,7 +1,7 @@
 /** Files and commands for agents, within their workspace. */
 import { homedir } from "node:os";
 import { createSandbox, openExecPolicy } from "@svc/kit/exec";
-import { definePlugin, live } from "@svc/sdk";
+import { definePlugin, type ExtensionView, live } from "@svc/sdk";
 import { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
@@ -40,7 +40,6 @@ export default definePlugin({
     approver: live(Approver),
     sessions: live(Sessions),
     identityFiles: live(IdentityFiles),
-    skills: live(Skills),
   },
   provides: [FileOrigins, CommandSandbox],
 
@@ -51,6 +50,7 @@ export default definePlugin({
       config = changed;
     });
 
+    const skills = gateway.own(Skills);
     const programs = new Programs();
     const sweep = () => background.sweep(config.cleanupMs);
     const background = new BackgroundCommands(programs, clock, () => gateway.every(SWEEP_EVERY_MS, sweep));
@@ -87,7 +87,7 @@ export default definePlugin({
         config: () => config,
         approver: () => services.approver.get(),
         sessions: () => services.sessions.get(),
-        skills: () => services.skills.get(),
+        skills: () => skillsOf(skills),
         programs,
         background,
         copies: privateCopies(places.stateDir),
@@ -106,3 +106,15 @@ export default definePlugin({
     gateway.onStop(() => programs.stop());
   },
 });
+
+/** The one plugin that contributes skills, if there is one. */
+function skillsOf(view: ExtensionView<Skills>): Skills | undefined {
+  const [first] = view.list();
+  return (
+    first && {
+      directories: (agentId) => view.call(first, (value) => value.directories(agentId)),
+      environment: (agentId, name) => view.call(first, (value) => value.environment(agentId, name)),
+      programs: (agentId) => view.call(first, (value) => value.programs(agentId)),
+    }
+  );
+}

@@ -1,5 +1,5 @@
-/** The `Skills` service: what runs and commands of an agent need to know about its skills. */
-import { defineService } from "../service.ts";
+/** The extension point `Skills`: what commands of an agent need to know about its skills. */
+import { defineExtensionPoint } from "../service.ts";
 
 /** What a command of a skill gets. */
 export interface SkillEnvironment {
@@ -27,8 +27,9 @@ export interface Skills {
   programs(agentId: string): Promise<readonly string[]>;
 }
 
-/** Token of the service. */
-export const Skills = defineService<Skills>()("skills", "1.0.0", {
-  summary: "Directories and environments of skills. Provided by the plugin `skills`; used by the tool `exec`.",
+/** Token of the extension point. A service would keep the plugin awake that provides it. */
+export const Skills = defineExtensionPoint<Skills>("skills", {
+  summary:
+    "Directories, environments and programs of skills. Owned by the plugin whose tools run commands; contributed by the plugin `skills`.",
   remotable: true,
 });

@@ -1,4 +1,4 @@
-/** The service `Skills`: environments, directories and programs of skills. */
+/** The extension point `Skills`: environments, directories and programs of skills. */
 import { realpath } from "node:fs/promises";
 import { refusedVariable, resolveProgram } from "@svc/kit/exec";
 import { invalidRequest, unavailable } from "@svc/sdk";
