@@ -10,6 +10,7 @@ import { skills, Skills } from "@svc/sdk/skills";
 import { Retention } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
+import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { SkillsConfig } from "./config.ts";
 import { createSkills } from "./library/environment.ts";
 import { createHandlers } from "./methods.ts";
@@ -72,6 +73,15 @@ export default definePlugin({
       const listed = promptSkills(all, config.limits);
       return listed && { ...prompt, system: `${prompt.system}\n\n${listed.prompt}`, skills: listed };
     });
+    const part = lazySetupPart({ title: "Skills", order: 600 }, async () => {
+      const { createSkillPart } = await import("./setup-part.ts");
+      return createSkillPart({
+        status: (principal) => gateway.call(skills.status, {}, { principal }),
+        install: (name, installId, principal) => gateway.call(skills.install, { name, installId }, { principal }),
+        allowSystem: () => config.install.allowSystem,
+      });
+    });
+    gateway.extend(SetupPart, "skills", part);
     gateway.extend(Retention, "skills", {
       files: ["skills", "skill-tools", "plugins/skills"],
       holds: "installed skills and their programs",

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type Principal, unavailable } from "@svc/sdk";
 import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
+import type { SkillStatus } from "@svc/sdk/skills";
 import type { SetupStep } from "@svc/sdk/wizard";
 import { createFirstMessagePart } from "../../../plugins/chat/setup-part.ts";
 import { createAccessPart } from "../../../plugins/config/setup-part.ts";
+import { createSkillPart } from "../../../plugins/skills/setup-part.ts";
 import { startWizard } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
@@ -140,5 +142,81 @@ describe("the first message", () => {
       next(partWith({ start: async () => unavailable("stopping") }), { at: "message" }, "hi"),
       /stopping/,
     );
+  });
+});
+
+describe("the part about skills", () => {
+  const needs = { bins: [], anyBins: [], env: [], config: [], os: [] };
+  const skill = (name: string, kind: "node" | "apt", changes: Partial<SkillStatus> = {}): SkillStatus => ({
+    name,
+    description: `about ${name}`,
+    source: "svc-bundled",
+    filePath: `/s/${name}/SKILL.md`,
+    baseDir: `/s/${name}`,
+    skillKey: name,
+    always: false,
+    disabled: false,
+    blockedByAllowlist: false,
+    eligible: false,
+    requirements: needs,
+    missing: { ...needs, bins: [name] },
+    configChecks: [],
+    install: [{ id: kind, kind, label: `Install ${name} (${kind})`, bins: [name] }],
+    ...changes,
+  });
+  const all = [
+    skill("ready", "node", { eligible: true, missing: needs }),
+    skill("tool", "node"),
+    skill("broken", "node"),
+    skill("system", "apt"),
+    skill("off", "node", { disabled: true }),
+    skill("keyless", "node", { missing: { ...needs, bins: ["keyless"], env: ["KEY"] } }),
+  ];
+
+  function open({ list = all, allowSystem = false } = {}) {
+    const installed: string[] = [];
+    const part = createSkillPart({
+      status: async () => ({
+        workspaceDir: "/w",
+        managedSkillsDir: "/m",
+        problems: [],
+        skills: list.map((one) => (installed.includes(one.name) ? { ...one, eligible: true } : one)),
+      }),
+      async install(name, installId) {
+        if (name === "broken") unavailable("npm ended with exit code 1; see stderr");
+        installed.push(name);
+        assert.equal(installId, list.find((one) => one.name === name)?.install[0]?.id);
+      },
+      allowSystem: () => allowSystem,
+    });
+    return { part, installed };
+  }
+
+  it("offers what the gateway may install for skills that lack only programs, installs the chosen ones, and names failures", async () => {
+    const { part, installed } = open();
+    const asked = question(await part.start(call()));
+    assert.ok(asked.kind === "multiselect");
+    assert.deepEqual([asked.options.map(({ value }) => value), asked.initial], [["tool", "broken"], []]);
+    const done = await part.next({ ...call(), state: undefined, answer: ["tool", "broken", "system", "ready"] });
+    assert.deepEqual(installed, ["tool"]);
+    assert.deepEqual(done, {
+      done: true,
+      message: [
+        "broken was not installed: npm ended with exit code 1; see stderr",
+        "Skills: 2 of 6 can be used. svc skills check says what the others lack.",
+      ].join("\n"),
+    });
+  });
+
+  it("offers system packages only if skills.install.allowSystem is on, and asks nothing if it can install nothing", async () => {
+    const asked = question(await open({ allowSystem: true }).part.start(call()));
+    assert.deepEqual(asked.kind === "multiselect" && asked.options.map(({ value }) => value), [
+      "tool",
+      "broken",
+      "system",
+    ]);
+    const ready = [skill("ready", "node", { eligible: true, missing: needs })];
+    const nothing = await open({ list: ready }).part.start(call());
+    assert.deepEqual(nothing, { done: true, message: "Skills: 1 of 1 can be used." });
   });
 });
