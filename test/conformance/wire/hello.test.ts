@@ -58,6 +58,13 @@ describe("hello-ok", limited, () => {
   });
 });
 
+/** Spec: protocol/events.md. */
+const EVENTS = (
+  "connect.challenge agent chat presence tick talk.mode shutdown health heartbeat cron node.pair.requested node.pair.resolved " +
+  "node.invoke.request device.pair.requested device.pair.resolved voicewake.changed exec.approval.requested exec.approval.resolved " +
+  "update.available"
+).split(" ");
+
 describe("hello-ok of the full bundle", limited, () => {
   it("has every key of the snapshot [W11.9 W11.13]", async (t) => {
     const { gateway } = await testGateway(t);
@@ -68,6 +75,15 @@ describe("hello-ok of the full bundle", limited, () => {
     assert.ok(Array.isArray(snapshot["presence"]));
     const names = { defaultAgentId: "main", mainKey: "main", mainSessionKey: "agent:main:main" };
     assert.deepEqual(snapshot["sessionDefaults"], { ...names, scope: "per-sender" });
+  });
+
+  it("features.events has every event of the table [W11.4]", async (t) => {
+    const { client } = await testGateway(t);
+    const { events } = client.hello.features;
+    assert.deepEqual(
+      EVENTS.filter((name) => !events.includes(name)),
+      [],
+    );
   });
 
   it("names no file of this machine to clients without admin, and neither does health", async (t) => {

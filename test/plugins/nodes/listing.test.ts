@@ -131,7 +131,7 @@ describe("the section gateway.nodes", limited, () => {
   for (const [section, routing] of routings)
     it(`tells the plugin browser: ${JSON.stringify(routing)}`, async (t) => {
       let found: unknown;
-      const reader = pluginOf("reader", { requires: { nodes: Nodes } }, (gateway) =>
+      const reader = pluginOf("browser-reader", { requires: { nodes: Nodes } }, (gateway) =>
         gateway.start(async () => void (found = await gateway.services.nodes.browserRouting())),
       );
       await nodeScene(t, { nodes: section, plugins: [reader] });
