@@ -1,6 +1,6 @@
 /**
  * Entry point of a thread that measures the tables of a database and ends. It reads all pages (500 MB take half a second from memory),
- * while the database thread serves other calls. It reads page by page, so that it can be ended between two pages.
+ * while the database thread serves other calls.
  */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { parentPort, workerData } from "node:worker_threads";

@@ -77,8 +77,9 @@ export class Browsers {
   async open(profile: string): Promise<Running> {
     await this.#requireKnown(profile);
     return this.#turns.take(profile, async () => {
+      const running = this.#running.get(profile) ?? (await this.#start(profile));
       this.touch(profile);
-      return this.#running.get(profile) ?? this.#start(profile);
+      return running;
     });
   }
 
@@ -86,8 +87,6 @@ export class Browsers {
   async stop(profile: string): Promise<boolean> {
     return this.#turns.take(profile, async () => {
       const running = this.#running.get(profile);
-      this.#idle.get(profile)?.();
-      this.#idle.delete(profile);
       this.#forget(profile);
       // A browser that ended meanwhile cannot be closed.
       await running?.close().catch(() => undefined);
@@ -243,6 +242,8 @@ export class Browsers {
   }
 
   #forget(profile: string): void {
+    this.#idle.get(profile)?.();
+    this.#idle.delete(profile);
     this.#running.get(profile)?.endTrace?.();
     this.#running.delete(profile);
   }

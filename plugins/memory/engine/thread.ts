@@ -7,7 +7,7 @@ import type { Instruction, Kind, Questions, Report, ThreadData } from "./protoco
 const IDLE_MS = 120_000;
 /** Choice: pending requests; more are refused. */
 const MAX_WAITING = 1_000;
-/** Choice: milliseconds the thread gets to close before it is terminated. */
+/** Choice: milliseconds that a stop waits for the thread, which closes after its current work. */
 const CLOSE_MS = 3_000;
 
 export interface ThreadParts {
@@ -68,9 +68,10 @@ export function createThread(parts: ThreadParts): Thread {
       if (!wasAsked) running = undefined;
       const reason = death ?? `it ended with code ${code}`;
       if (!wasAsked) log.error({ reason }, "the memory index thread ended; the next search restarts it");
-      const lost = new GatewayError("UNAVAILABLE", "the memory index stopped; try again", { retryAfterMs: 1_000 });
-      for (const { reject } of started.waiting.values()) reject(lost);
-      started.waiting.clear();
+      refuseAll(
+        started,
+        new GatewayError("UNAVAILABLE", "the memory index stopped; try again", { retryAfterMs: 1_000 }),
+      );
     });
     return started;
   }
@@ -79,10 +80,14 @@ export function createThread(parts: ThreadParts): Thread {
     if (damaged !== running) return;
     log.warn({ reason }, "the memory index cannot be used; it is rebuilt");
     running = undefined;
-    for (const { reject } of damaged.waiting.values()) reject(new Replaced());
-    damaged.waiting.clear();
+    refuseAll(damaged, new Replaced());
     isDamaged = true;
-    ending = damaged.worker.terminate();
+    ending = closed(damaged);
+  }
+
+  function refuseAll({ waiting }: Running, reason: Error): void {
+    for (const { reject } of waiting.values()) reject(reason);
+    waiting.clear();
   }
 
   function onReport(from: Running, report: Report): void {
@@ -105,12 +110,24 @@ export function createThread(parts: ThreadParts): Thread {
   async function end(): Promise<void> {
     const ended = running;
     running = undefined;
-    if (!ended) return;
-    const exit = new Promise<void>((resolve) => ended.worker.once("exit", () => resolve()));
-    post(ended.worker, { kind: "close" });
-    const cancel = clock.setTimeout(() => void ended.worker.terminate(), CLOSE_MS);
-    await exit;
-    cancel();
+    if (ended) await closed(ended);
+  }
+
+  /**
+   * Resolves when the thread has ended, or after `CLOSE_MS`. A slow thread is left to end by itself: terminating it inside
+   * a call of the database library would abort the whole process.
+   */
+  async function closed({ worker, waiting }: Running): Promise<void> {
+    post(worker, { kind: "close" });
+    await new Promise<void>((resolve) => {
+      const cancel = clock.setTimeout(resolve, CLOSE_MS);
+      worker.once("exit", () => {
+        cancel();
+        resolve();
+      });
+    });
+    worker.unref();
+    refuseAll({ worker, waiting }, new GatewayError("UNAVAILABLE", "the memory index stopped; try again"));
   }
 
   async function once<K extends Kind>(kind: K, asked: Questions[K]["asked"], signal?: AbortSignal) {

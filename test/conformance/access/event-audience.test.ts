@@ -11,6 +11,7 @@ import * as health from "@svc/sdk/health";
 import * as heartbeat from "@svc/sdk/heartbeat";
 import * as nodes from "@svc/sdk/nodes";
 import * as protocol from "@svc/sdk/protocol";
+import * as talk from "@svc/sdk/talk";
 import { testGateway } from "@svc/sdk/testing";
 import * as update from "@svc/sdk/update";
 import { Broadcaster, type Receiver } from "../../../host/net/ws/broadcast.ts";
@@ -37,9 +38,11 @@ const AUDIENCES: Readonly<Record<string, readonly [hearers: Hearers, formerly?: 
   "exec.approval.requested": ["operator.approvals"],
   "exec.approval.resolved": ["operator.approvals"],
   "update.available": ["all"],
+  "talk.mode": ["all"],
+  "voicewake.changed": ["all"],
 };
 
-const MODULES = [agents, approvals, chat, cron, devices, health, heartbeat, nodes, protocol, update];
+const MODULES = [agents, approvals, chat, cron, devices, health, heartbeat, nodes, protocol, talk, update];
 const isEvent = (value: unknown): value is EventSpec =>
   typeof value === "object" && value !== null && "payload" in value && "summary" in value && "name" in value;
 const EVENTS = MODULES.flatMap((module) => Object.values(module as Record<string, unknown>).filter(isEvent));

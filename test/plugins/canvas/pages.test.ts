@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Capabilities, TTL_MS } from "../../../plugins/canvas/capabilities.ts";
 import { a2uiPage, withLiveReload } from "../../../plugins/canvas/pages.ts";
 import { placeOf } from "../../../plugins/canvas/place.ts";
-import { directory } from "../../directory.ts";
 import { without } from "../../programs.ts";
 import { until } from "../../until.ts";
 import { canvasScene } from "./scene.ts";
@@ -82,7 +84,7 @@ const unescaped = (title: string) =>
 
 /** Opens a page. @returns a function that waits until its title matches */
 async function browse(t: TestContext, url: string) {
-  const profile = directory(t, "svc-chromium-");
+  const profile = await mkdtemp(join(tmpdir(), "svc-chromium-"));
   const switches = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"];
   const browser = spawn("chromium", [...switches, `--user-data-dir=${profile}`, url], {
     stdio: ["ignore", "ignore", "pipe"],
@@ -90,6 +92,7 @@ async function browse(t: TestContext, url: string) {
   t.after(async () => {
     browser.kill("SIGKILL");
     if (browser.exitCode === null && browser.signalCode === null) await once(browser, "exit");
+    await rm(profile, { recursive: true, force: true, maxRetries: 10 }); // its other processes end a little later
   });
   let said = "";
   browser.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
