@@ -201,12 +201,17 @@ describe("a browser", { skip: NO_CHROMIUM }, () => {
       "--headless",
       "--no-sandbox",
       "--disable-gpu",
+      "about:blank",
     ];
     const child = spawn("chromium", args, { stdio: ["ignore", "ignore", "pipe"] });
     t.after(() => child.kill("SIGKILL"));
     await new Promise<void>((resolve) =>
       child.stderr.on("data", (text) => String(text).includes("DevTools listening") && resolve()),
     );
+    await until(async () => {
+      const targets = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as Loose[];
+      return targets.some(({ type, url }) => type === "page" && url === "about:blank");
+    });
     const config = {
       remoteCdpHandshakeTimeoutMs: 30_000,
       profiles: { far: { cdpUrl: `http://127.0.0.1:${port}` }, near: { attachOnly: true, cdpPort: port } },

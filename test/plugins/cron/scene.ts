@@ -49,7 +49,10 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     await rm(stateDir, { recursive: true, force: true, maxRetries: 10 });
   });
   const config = {
-    models: { providers: { fake: { baseUrl: server.url, models: [{ id: "gpt-x" }, { id: "gpt-y" }] } } },
+    models: {
+      idleTimeoutSeconds: 0,
+      providers: { fake: { baseUrl: server.url, models: [{ id: "gpt-x" }, { id: "gpt-y" }] } },
+    },
     agents: { defaults: { model: "fake/gpt-x", skipBootstrap: true, ...options.defaults } },
     ...(options.cron ? { cron: options.cron } : {}),
   };
