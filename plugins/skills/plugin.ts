@@ -17,6 +17,8 @@ import { createHandlers } from "./methods.ts";
 import { promptSkills } from "./prompt.ts";
 import { skillTool } from "./tool.ts";
 
+const setupCode = lazy(() => import("./setup-part.ts"));
+
 export default definePlugin({
   id: "skills",
   api: "^1.0.0",
@@ -74,7 +76,7 @@ export default definePlugin({
       return listed && { ...prompt, system: `${prompt.system}\n\n${listed.prompt}`, skills: listed };
     });
     const part = lazySetupPart({ title: "Skills", order: 600 }, async () => {
-      const { createSkillPart } = await import("./setup-part.ts");
+      const { createSkillPart } = await setupCode();
       return createSkillPart({
         status: (principal) => gateway.call(skills.status, {}, { principal }),
         install: (name, installId, principal) => gateway.call(skills.install, { name, installId }, { principal }),
