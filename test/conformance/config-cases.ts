@@ -281,7 +281,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "messages.tts.elevenlabs.": "plugins/tts/engines.test.ts",
   "messages.tts.edge.": "plugins/tts/edge.test.ts",
   "messages.tts.espeak.": "plugins/tts/programs.test.ts",
-  "messages.tts.prefsPath": "plugins/tts/prefs.test.ts",
+  "messages.tts.prefsPath": "plugins/tts/gateway.test.ts",
   "messages.tts.maxTextLength": "plugins/tts/speaking.test.ts",
   "messages.tts.timeoutMs": "plugins/tts/speaking.test.ts",
   "models.providers.*.authHeader": "plugins/models/accounts.test.ts",
