@@ -108,7 +108,7 @@ describe("canaries", { timeout: 180_000 }, () => {
       },
       models: { default: "env/m", providers: { ...good, ...bad } },
       // Skipped, since no plugin reads it.
-      talk: { apiKey: { source: "env", id: ENV_ID } },
+      unread: { apiKey: { source: "env", id: ENV_ID } },
     };
     await writeFile(join(stateDir, "svc.json"), JSON.stringify(file, null, 2), { mode: 0o600 });
     const env = { [ENV_ID]: CANARIES.env, CANARY_PASSED: CANARIES.passed, CANARY_REFUSED: CANARIES.refused };
