@@ -77,8 +77,8 @@ export async function startBundle(t: TestContext, config: unknown): Promise<Bund
     return inside.store.write({ ...change, baseHash: hash });
   };
   const generations = () => {
-    const rows = running.gateway.plugins().map(({ id, generation, state }) => {
-      if (state !== "active") throw new Error(`plugin ${id} is ${state}`);
+    const rows = running.gateway.plugins().map(({ id, generation, state, reason }) => {
+      if (state !== "active") throw new Error(`plugin ${id} is ${state}: ${reason}`);
       return [id, generation] as const;
     });
     return Object.fromEntries(rows);

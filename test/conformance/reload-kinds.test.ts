@@ -93,6 +93,8 @@ async function tryOut(
   expect: (generations: Record<string, number>) => void,
 ): Promise<void> {
   const { path, section, kind } = leaf;
+  // Awake before the clock moves: an import that a heartbeat begins would exceed its deadline on the clock of the test.
+  await line.client.request("skills.status", {});
   const look = async () => PICTURES[section]?.(bundle, line.client);
   await bundle.write(before);
   const visible = unseen(path) === undefined;
