@@ -3,6 +3,7 @@
  * for agents.
  */
 import { join } from "node:path";
+import { createSlots } from "@svc/kit/time";
 import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";
@@ -17,12 +18,11 @@ import { AudioConfig, MediaConfig } from "./config.ts";
 import type { MediaServices } from "./tools/tool-call.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { imageTool } from "./tools/image-tool.ts";
-import { createPdfReader } from "./documents/pdf-reader.ts";
+import { createPdfReader, refuseMore } from "./documents/pdf-reader.ts";
 import { pdfTool } from "./tools/pdf-tool.ts";
 import { createHandlers } from "./methods.ts";
 import { createFfmpeg } from "./programs/ffmpeg.ts";
 import { createScratch } from "./programs/scratch.ts";
-import { createSlots } from "./slots.ts";
 import { createDescriptions } from "./understanding/descriptions.ts";
 import { createFrames } from "./understanding/frames.ts";
 import { createTranscription } from "./understanding/transcription.ts";
@@ -68,7 +68,7 @@ export default definePlugin({
       secrets: () => services.secrets.get(),
       ffmpeg: createFfmpeg(),
       scratch,
-      slots: createSlots(() => config.concurrency, MAX_WAITING),
+      slots: createSlots(() => config.concurrency, MAX_WAITING, refuseMore),
       clock,
       signal,
     };

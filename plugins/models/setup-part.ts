@@ -1,4 +1,5 @@
 /** Two parts of the guided setup: a server of models with its key, checked live, and the default model. */
+import { KNOWN_SERVERS } from "@svc/kit/providers";
 import { AnySignal } from "@svc/kit/time";
 import { type ExtensionView, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { ModelProvider, ProviderAccount } from "@svc/sdk/models";
@@ -26,12 +27,11 @@ interface Preset {
 const CHAT = "openai-completions";
 
 /** Choice: these servers; others by their address. */
-const PRESETS: readonly Preset[] = [
+const PRESETS = [
   {
     id: "anthropic",
     label: "Anthropic",
     hint: "needs an API key",
-    api: "anthropic-messages",
     suggests: /sonnet/,
     models: ["claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-1"],
   },
@@ -39,26 +39,24 @@ const PRESETS: readonly Preset[] = [
     id: "openai",
     label: "OpenAI",
     hint: "needs an API key",
-    api: CHAT,
-    baseUrl: "https://api.openai.com/v1",
     suggests: /^gpt-[5-9](?:\.\d)?$/,
   },
   {
     id: "openrouter",
     label: "OpenRouter",
     hint: "needs an API key",
-    api: CHAT,
-    baseUrl: "https://openrouter.ai/api/v1",
     suggests: /sonnet/,
   },
   {
     id: "google",
     label: "Google Gemini",
     hint: "needs an API key",
-    api: "google-generative-ai",
     suggests: /gemini-[\d.]+-flash$/,
   },
-];
+].map(({ id, ...preset }): Preset => {
+  const { api = CHAT, baseUrl } = KNOWN_SERVERS[id] ?? {};
+  return { id, api, ...(baseUrl === undefined ? {} : { baseUrl }), ...preset };
+});
 
 /** Choice: usual addresses of model servers on this machine. */
 const LOCAL_SERVERS = [11434, 1234, 8080, 8000].map((port) => `http://127.0.0.1:${port}/v1`);

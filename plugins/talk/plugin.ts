@@ -2,13 +2,13 @@
 import { coversScope, definePlugin, live } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
 import { GatewayInfo } from "@svc/sdk/gateway";
-import { Secrets } from "@svc/sdk/secrets";
+import { revealSetting, type SecretRef, Secrets } from "@svc/sdk/secrets";
 import { Sessions } from "@svc/sdk/sessions";
 import { Speech } from "@svc/sdk/speech";
 import { talk, talkMode, voicewake, voicewakeChanged } from "@svc/sdk/talk";
 import { TalkConfig, UiConfig } from "./config.ts";
 import { readMode, requirePhone } from "./mode.ts";
-import { keyReader, talkSettings } from "./settings.ts";
+import { talkSettings } from "./settings.ts";
 import { WakeWords } from "./wake-words.ts";
 
 /** Lets a client read the keys of `talk.config` without `operator.admin`. Spec: protocol/methods-talk.md §1. */
@@ -38,7 +38,9 @@ export default definePlugin({
           throw refusal("MISSING_SCOPE", `missing scope: ${SECRETS_SCOPE}`, { scope: SECRETS_SCOPE });
         }
         const mainKey = services.sessions.get()?.defaults().mainKey;
-        return talkSettings({ config, ui, mainKey, reveal: includeSecrets ? keyReader(services.secrets) : undefined });
+        const reveal = (key: string | SecretRef) =>
+          revealSetting(key, services.secrets.get(), "a key of the section talk");
+        return talkSettings({ config, ui, mainKey, reveal: includeSecrets ? reveal : undefined });
       },
       mode({ params, connection }) {
         requirePhone(connection, services.host.connections());

@@ -1,6 +1,6 @@
 /** The result of `talk.config`: the sections as voice clients read them. Spec: protocol/methods-talk.md §1. */
-import { type Live, type ResultOf, unavailable } from "@svc/sdk";
-import { isSecretRef, type SecretRef, type Secrets } from "@svc/sdk/secrets";
+import type { ResultOf } from "@svc/sdk";
+import type { SecretRef } from "@svc/sdk/secrets";
 import type { talk, TalkSettings } from "@svc/sdk/talk";
 import type { TalkConfig, UiConfig } from "./config.ts";
 
@@ -61,16 +61,4 @@ async function withKeys(settings: TalkConfig, reveal: SettingsParts["reveal"]): 
   const entries = Object.entries(providers ?? {}).map(async ([name, voice]) => [name, await shown(voice)] as const);
   const [own, all] = await Promise.all([shown(flat), Promise.all(entries)]);
   return { ...own, ...(providers && { providers: Object.fromEntries(all) }) };
-}
-
-/** Reads keys; a reference needs the service. @throws GatewayError `UNAVAILABLE` naming the next step, never a value */
-export function keyReader(secrets: Live<Secrets>): (key: string | SecretRef) => Promise<string> {
-  return async (key) => {
-    if (!isSecretRef(key)) return key;
-    const service = secrets.get();
-    if (service) return service.reveal(key);
-    return unavailable(
-      "a key of the section talk is a secret reference, but no running plugin resolves secrets: enable the plugin secrets; see `svc plugins why secrets`",
-    );
-  };
 }

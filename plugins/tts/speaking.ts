@@ -1,5 +1,5 @@
 /** Speaks one text: selects engines, limits them, and tries the next one if one fails. */
-import { AnySignal, withDeadline } from "@svc/kit/time";
+import { AnySignal, createSlots, withDeadline } from "@svc/kit/time";
 import {
   type Clock,
   type ExtensionView,
@@ -18,11 +18,11 @@ import type { TtsConfig } from "./config.ts";
 import { converted } from "./conversion.ts";
 import { spoken } from "./engines/checked.ts";
 import type { PrefsFile } from "./prefs.ts";
-import { createSlots } from "./slots.ts";
 
 /** Choice: texts spoken at the same time, and texts that wait. */
 const MAX_RUNNING = 3;
 const MAX_WAITING = 20;
+const RETRY_MS = 5_000;
 
 export interface SpeakingSources {
   readonly view: ExtensionView<SpeechEngine>;
@@ -44,7 +44,11 @@ export interface Speaking {
 
 export function createSpeaking(sources: SpeakingSources): Speaking {
   const { view, config, prefs, takesVoice, clock, log } = sources;
-  const slots = createSlots(MAX_RUNNING, MAX_WAITING);
+  const slots = createSlots(
+    () => MAX_RUNNING,
+    MAX_WAITING,
+    () => unavailable("too many texts wait to be spoken; try again in a few seconds", { retryAfterMs: RETRY_MS }),
+  );
   /** The newest job of each session. */
   const jobs = new Map<string, AnySignal>();
 
@@ -118,12 +122,15 @@ export function createSpeaking(sources: SpeakingSources): Speaking {
       const ms = 2 * timeoutMs;
       const late = () => `the text was not spoken within ${ms / 1_000} s (messages.tts.timeoutMs)`;
       try {
-        return await withDeadline({ ms, clock, signals: [ending.signal], late }, (stop) =>
-          slots.take(stop, async () => {
+        return await withDeadline({ ms, clock, signals: [ending.signal], late }, async (stop) => {
+          const release = await slots.take(stop);
+          try {
             const format = job.channel !== undefined && takesVoice(job.channel) ? "opus" : "mp3";
-            return speakWith(await enginesFor(job.engine, stop), job, format, stop);
-          }),
-        );
+            return await speakWith(await enginesFor(job.engine, stop), job, format, stop);
+          } finally {
+            release();
+          }
+        });
       } finally {
         ending.release();
         if (sessionKey !== undefined && jobs.get(sessionKey) === ending) jobs.delete(sessionKey);

@@ -1,9 +1,8 @@
 /** Web: agents read pages with `web_fetch` and search with `web_search`. */
 import { definePlugin, live } from "@svc/sdk";
-import { Secrets } from "@svc/sdk/secrets";
+import { revealSetting, Secrets } from "@svc/sdk/secrets";
 import { Tool } from "@svc/sdk/tools";
 import { OutboundFetch, WebSearchProvider } from "@svc/sdk/web";
-import { findKey } from "./api-key.ts";
 import { createBrave } from "./brave.ts";
 import { WebConfig } from "./config.ts";
 import { createExtraction } from "./extraction.ts";
@@ -24,7 +23,7 @@ export default definePlugin({
     const providers = gateway.own(WebSearchProvider);
     const brave = createBrave({
       hasKey: search.apiKey !== undefined,
-      key: () => findKey(search.apiKey, services.secrets.get()),
+      key: () => revealSetting(search.apiKey ?? "", services.secrets.get(), "tools.web.search.apiKey"),
     });
     gateway.extend(WebSearchProvider, "brave", brave);
     gateway.extend(WebSearchProvider, "searxng", createSearxng({ baseUrl: search.searxng.baseUrl }));

@@ -2,6 +2,7 @@
  * References to secrets: how the configuration names a secret stored elsewhere, who resolves it, and who may see it.
  * Spec: http/config.md §6.
  */
+import { unavailable } from "../gateway-error.ts";
 import { type Static, Strict, Type } from "../schema.ts";
 import { defineExtensionPoint, defineService } from "../service.ts";
 
@@ -91,6 +92,23 @@ export const Secrets = defineService<Secrets>()("secrets", "1.0.0", {
     "Resolves secret settings. Provided by the plugin `secrets`; used by every plugin with a secret in its configuration.",
   remotable: true,
 });
+
+/**
+ * The value of a secret setting: `Secrets.reveal`, for plugins that run without the service.
+ * @param path of the setting, for the refusal
+ * @throws GatewayError `UNAVAILABLE` naming the setting or the reference, and the next step, never the value
+ */
+export async function revealSetting(
+  setting: string | SecretRef,
+  secrets: Pick<Secrets, "reveal"> | undefined,
+  path: string,
+): Promise<string> {
+  if (typeof setting === "string") return setting;
+  if (secrets) return secrets.reveal(setting);
+  return unavailable(
+    `${path} is a secret reference, but no running plugin resolves secrets: enable the plugin secrets; see \`svc plugins why secrets\``,
+  );
+}
 
 /** A configuration value that holds a secret. */
 export interface SecretPlace {

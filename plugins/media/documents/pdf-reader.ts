@@ -1,9 +1,8 @@
 /** The gateway's side of reading PDFs: each in its own process, with time and memory limits, killed afterwards. */
-import { AnySignal } from "@svc/kit/time";
-import { type Clock, GatewayError } from "@svc/sdk";
+import { AnySignal, createSlots } from "@svc/kit/time";
+import { type Clock, GatewayError, unavailable } from "@svc/sdk";
 import { type ChildProcess, fork } from "node:child_process";
 import type { PdfContent, PdfJob, PdfReport } from "./pdf-job.ts";
-import { createSlots } from "../slots.ts";
 
 export interface PdfReader {
   /** @throws GatewayError `INVALID_REQUEST` for an unreadable PDF, `UNAVAILABLE` if too many are waiting; the signal's reason */
@@ -27,8 +26,11 @@ const MAX_WAITING = 50;
 /** Maximum MB of objects. Usually the watchdog ends the process earlier, because of its total memory. */
 const MAX_HEAP_MB = 1024;
 
+/** @throws GatewayError `UNAVAILABLE` */
+export const refuseMore = (): never => unavailable("too many files are being read; try again in a minute");
+
 export function createPdfReader(options: PdfReaderOptions): PdfReader {
-  const slots = createSlots(() => AT_ONCE, MAX_WAITING);
+  const slots = createSlots(() => AT_ONCE, MAX_WAITING, refuseMore);
   const closing = new AbortController();
   const readings = new Set<Promise<void>>();
 

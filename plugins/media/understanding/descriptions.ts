@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AnySignal, withDeadline } from "@svc/kit/time";
+import { AnySignal, type Slots, withDeadline } from "@svc/kit/time";
 import { type Clock, invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
 import { wrapExternalContent } from "@svc/sdk/external-content";
 import type { ImageDescription, ImageDescriptions, MediaPlace } from "@svc/sdk/media";
@@ -12,7 +12,6 @@ import { chooseModel } from "../asking/model-choice.ts";
 import type { MediaConfig } from "../config.ts";
 import { cutText } from "../documents/cut.ts";
 import type { Scratch } from "../programs/scratch.ts";
-import type { Slots } from "../slots.ts";
 import { runCommand } from "./command.ts";
 import { type Entry, imageEntries, isCommand } from "./entries.ts";
 import { requireAllowed } from "./scope.ts";

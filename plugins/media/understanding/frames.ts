@@ -1,14 +1,13 @@
 /** The `VideoFrames` service: pictures of a video at evenly spaced times. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { withDeadline } from "@svc/kit/time";
+import { type Slots, withDeadline } from "@svc/kit/time";
 import { type Clock, invalidRequest } from "@svc/sdk";
 import type { VideoFrames } from "@svc/sdk/media";
 import type { ImageBlock } from "@svc/sdk/models";
 import type { MediaConfig } from "../config.ts";
 import type { Ffmpeg } from "../programs/ffmpeg.ts";
 import type { Scratch } from "../programs/scratch.ts";
-import type { Slots } from "../slots.ts";
 import { requireAllowed } from "./scope.ts";
 
 export interface FrameSources {

@@ -1,17 +1,16 @@
 /** The `Transcription` service: tries the configured engines in order. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AnySignal, withDeadline } from "@svc/kit/time";
+import { AnySignal, type Slots, withDeadline } from "@svc/kit/time";
 import { type Clock, invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
 import type { Transcription } from "@svc/sdk/media";
 import type { ModelAccounts, ProviderAccount } from "@svc/sdk/models";
-import { isSecretRef, type Secrets } from "@svc/sdk/secrets";
+import { revealSetting, type Secrets } from "@svc/sdk/secrets";
 import type { AudioConfig, MediaConfig } from "../config.ts";
 import { cutText } from "../documents/cut.ts";
 import { type Ffmpeg, MAX_SOUND_SECONDS } from "../programs/ffmpeg.ts";
 import { soundFormat, type SoundFormat } from "../programs/formats.ts";
 import type { Scratch } from "../programs/scratch.ts";
-import type { Slots } from "../slots.ts";
 import { runCommand } from "./command.ts";
 import { type Entry, isCommand, speechEntries } from "./entries.ts";
 import { requireAllowed } from "./scope.ts";
@@ -147,9 +146,7 @@ async function withAccount(
   work: (account: ProviderAccount) => Promise<string>,
 ): Promise<string> {
   const { provider, baseUrl, apiKey, headers } = settings;
-  const key = isSecretRef(apiKey)
-    ? await (secrets() ?? unavailable("its key is a reference, and the plugin secrets does not run")).reveal(apiKey)
-    : apiKey;
+  const key = apiKey && (await revealSetting(apiKey, secrets(), "its key"));
   const own = { ...(baseUrl && { baseUrl }), ...(key && { apiKey: key }) };
   if (provider === undefined || (baseUrl !== undefined && key !== undefined))
     return work({ name: provider ?? "server", ...own, ...(headers && { headers }) });

@@ -1,8 +1,8 @@
 /** The extension point `Skills`: environments, directories and programs of skills. */
 import { realpath } from "node:fs/promises";
 import { refusedVariable, resolveProgram } from "@svc/kit/exec";
-import { invalidRequest, unavailable } from "@svc/sdk";
-import type { Secrets } from "@svc/sdk/secrets";
+import { invalidRequest } from "@svc/sdk";
+import { revealSetting, type Secrets } from "@svc/sdk/secrets";
 import type { SkillEnvironment, Skills } from "@svc/sdk/skills";
 import type { SkillsConfig } from "../config.ts";
 import { obstacles } from "./eligibility.ts";
@@ -19,14 +19,6 @@ export function createSkills({ library, config, secrets }: EnvironmentSources): 
   async function eligible(agentId: string): Promise<readonly Judged[]> {
     const { all } = await (await library()).of(agentId);
     return all.filter(({ status }) => status.eligible);
-  }
-
-  async function reveal(setting: string | Parameters<Secrets["reveal"]>[0], place: string): Promise<string> {
-    if (typeof setting === "string") return setting;
-    const service = secrets();
-    return service
-      ? service.reveal(setting)
-      : unavailable(`${place} is a reference, and the plugin secrets is not running; see svc plugins why secrets`);
   }
 
   return {
@@ -77,7 +69,7 @@ export function createSkills({ library, config, secrets }: EnvironmentSources): 
     for (const [name, setting] of Object.entries(set)) {
       const why = refusedVariable(name);
       if (why !== undefined) invalidRequest(`skills.entries.${skillKey}: ${why}; remove it`);
-      values[name] = await reveal(setting, `skills.entries.${skillKey}`);
+      values[name] = await revealSetting(setting, secrets(), `skills.entries.${skillKey}`);
     }
     return values;
   }

@@ -1,6 +1,6 @@
 /** The key of a service: from the configuration, from a secret reference, or from the environment. */
 import { type Live, unavailable } from "@svc/sdk";
-import { isSecretRef, type SecretRef, type Secrets } from "@svc/sdk/secrets";
+import { revealSetting, type SecretRef, type Secrets } from "@svc/sdk/secrets";
 
 export interface KeySource {
   /** Whether a key is set; a reference counts without being resolved. */
@@ -24,12 +24,8 @@ export function createKey({ setting, configured, variable, environment, secrets 
     isSet: () => (configured() ?? fallback()) !== undefined,
     async reveal() {
       const key = configured() ?? fallback();
-      if (!isSecretRef(key)) return key ?? unavailable(`set ${setting} or the variable ${variable}`);
-      const known = secrets.get();
-      if (known) return known.reveal(key);
-      return unavailable(
-        `${setting} is a secret reference, but no running plugin resolves secrets: enable the plugin secrets; see \`svc plugins why secrets\``,
-      );
+      if (key === undefined) return unavailable(`set ${setting} or the variable ${variable}`);
+      return revealSetting(key, secrets.get(), setting);
     },
   };
 }

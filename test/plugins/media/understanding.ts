@@ -3,12 +3,13 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { createSlots } from "@svc/kit/time";
 import { type Clock, withDefaults } from "@svc/sdk";
 import type { ModelAccounts, Models } from "@svc/sdk/models";
 import { AudioConfig, MediaConfig } from "../../../plugins/media/config.ts";
+import { refuseMore } from "../../../plugins/media/documents/pdf-reader.ts";
 import { createFfmpeg, type Ffmpeg } from "../../../plugins/media/programs/ffmpeg.ts";
 import { createScratch } from "../../../plugins/media/programs/scratch.ts";
-import { createSlots } from "../../../plugins/media/slots.ts";
 import { createDescriptions } from "../../../plugins/media/understanding/descriptions.ts";
 import { createFrames } from "../../../plugins/media/understanding/frames.ts";
 import { createTranscription } from "../../../plugins/media/understanding/transcription.ts";
@@ -55,7 +56,7 @@ export function parts(t: TestContext, options: PartsOptions = {}) {
     imageModels: () => options.imageModels ?? [],
     ffmpeg: options.ffmpeg ?? createFfmpeg(),
     scratch,
-    slots: createSlots(() => config.concurrency, 50),
+    slots: createSlots(() => config.concurrency, 50, refuseMore),
     clock,
     signal: stopping.signal,
   };

@@ -7,7 +7,7 @@ import { textOf } from "@svc/sdk/models";
 import { createFakeClock, toolContract } from "@svc/sdk/testing";
 import type { ToolResult } from "@svc/sdk/tools";
 import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/web";
-import { findKey } from "../../../plugins/web/api-key.ts";
+import { revealSetting } from "@svc/sdk/secrets";
 import { createBrave } from "../../../plugins/web/brave.ts";
 import { WebConfig } from "../../../plugins/web/config.ts";
 import { createSearchTool } from "../../../plugins/web/search-tool.ts";
@@ -87,9 +87,15 @@ describe("the engine brave", () => {
 
   it("finds its key where the configuration says", async () => {
     const ref = { source: "env", id: "BRAVE" };
-    assert.equal(await findKey("plain", undefined), "plain");
-    assert.equal(await findKey(ref, { reveal: async (setting) => JSON.stringify(setting) }), JSON.stringify(ref));
-    await assert.rejects(findKey(ref, undefined), { code: "UNAVAILABLE", message: /enable the plugin secrets/ });
+    assert.equal(await revealSetting("plain", undefined, "a.key"), "plain");
+    assert.equal(
+      await revealSetting(ref, { reveal: async (setting) => JSON.stringify(setting) }, "a.key"),
+      JSON.stringify(ref),
+    );
+    await assert.rejects(revealSetting(ref, undefined, "a.key"), {
+      code: "UNAVAILABLE",
+      message: /^a\.key .* enable the plugin secrets/,
+    });
   });
 });
 

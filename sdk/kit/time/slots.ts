@@ -1,16 +1,18 @@
 /** Limits concurrent work. */
-import { unavailable } from "@svc/sdk";
-
 export interface Slots {
   /**
    * Waits for a slot. @returns a function that releases it; safe to call twice
-   * @throws GatewayError `UNAVAILABLE` if too many are waiting; the signal's reason
+   * @throws the refusal if too many are waiting; the signal's reason
    */
   take(signal: AbortSignal): Promise<() => void>;
 }
 
-/** Creates slots, which are assigned in the order of the requests. @param count asked at each request */
-export function createSlots(count: () => number, maxWaiting: number): Slots {
+/**
+ * Creates slots, which are assigned in the order of the requests.
+ * @param count asked at each request
+ * @param refuse throws the refusal of a request if `maxWaiting` others wait
+ */
+export function createSlots(count: () => number, maxWaiting: number, refuse: () => never): Slots {
   let used = 0;
   const waiting = new Set<() => void>();
 
@@ -35,7 +37,7 @@ export function createSlots(count: () => number, maxWaiting: number): Slots {
         used += 1;
         return slot();
       }
-      if (waiting.size >= maxWaiting) unavailable("too many files are being read; try again in a minute");
+      if (waiting.size >= maxWaiting) refuse();
       await new Promise<void>((resolve, reject) => {
         const leave = () => {
           waiting.delete(enter);
