@@ -159,7 +159,7 @@ export class Activation {
   /** Wakes the plugins whose services this one uses: the service of a sleeping plugin has no value. @param kinds of requirements; default: all */
   async wakeProviders(plugin: PluginFacts | undefined, kinds?: readonly Requirement["kind"][]): Promise<void> {
     for (const requirement of Object.values(plugin?.requires ?? {})) {
-      if (kinds && !kinds.includes(requirement.kind)) continue;
+      if ((kinds && !kinds.includes(requirement.kind)) || wakesByItself(requirement)) continue;
       const provider = this.#services().get(tokenOf(requirement).token.id)?.owner.id;
       if (provider !== undefined) await this.#set.get(provider)?.current?.wake?.();
     }
@@ -213,11 +213,18 @@ function isAsleep({ current }: PluginInstance): boolean {
   return current?.isAsleep === true;
 }
 
-/** Whether one of `by` uses a service of the plugin, by any kind of requirement: the service of a sleeping plugin has no value. */
+/** Whether one of `by` uses a service of the plugin that has no value while the plugin is asleep. */
 function isUsed({ plugin }: PluginInstance, by: readonly PluginInstance[]): boolean {
   const services = new Set(plugin?.provides?.map(({ id }) => id));
   if (services.size === 0) return false;
   return by.some((other) =>
-    Object.values(other.plugin?.requires ?? {}).some((requirement) => services.has(tokenOf(requirement).token.id)),
+    Object.values(other.plugin?.requires ?? {}).some(
+      (requirement) => services.has(tokenOf(requirement).token.id) && !wakesByItself(requirement),
+    ),
   );
+}
+
+/** Whether calls of the service wake its plugin, so that the requirement does not have to. */
+function wakesByItself(requirement: Requirement): boolean {
+  return requirement.kind === "live" && requirement.token.remotable === true;
 }

@@ -50,6 +50,7 @@ export interface Documents {
 export const Documents = defineService<Documents>()("documents", "1.0.0", {
   summary:
     "Reads documents and pictures. Provided by the plugin `media`; used by the HTTP endpoints that accept files.",
+  remotable: true,
 });
 
 /** Where a file comes from, for the rules `tools.media.*.scope`. */
@@ -80,6 +81,7 @@ export interface Transcription {
 export const Transcription = defineService<Transcription>()("transcription", "1.0.0", {
   summary:
     "Converts speech to text. Provided by the plugin `media`; used by the plugin `channels` for voice messages and videos.",
+  remotable: true,
 });
 
 /** A picture in words. */
@@ -103,6 +105,7 @@ export interface ImageDescriptions {
 export const ImageDescriptions = defineService<ImageDescriptions>()("image.descriptions", "1.0.0", {
   summary:
     "Describes pictures in words. Provided by the plugin `media`; used by the plugin `agents` for models that do not accept pictures.",
+  remotable: true,
 });
 
 /** Pictures of a video. */
@@ -133,4 +136,5 @@ export interface VideoFrames {
 /** Token of the service. */
 export const VideoFrames = defineService<VideoFrames>()("video.frames", "1.0.0", {
   summary: "Takes pictures out of videos. Provided by the plugin `media`; used by the plugin `channels`.",
+  remotable: true,
 });

@@ -63,4 +63,5 @@ export interface OutboundFetch {
 export const OutboundFetch = defineService<OutboundFetch>()("outbound.fetch", "1.0.0", {
   summary:
     "Fetches public URLs safely. Provided by the plugin `outbound`; used by every plugin that fetches a URL it does not control.",
+  remotable: true,
 });

@@ -22,7 +22,8 @@ export const services = defineKind<DeclaredService>({
     },
   }),
 
-  asleep: ({ token }) => ({ token, value: undefined }), // no awake plugin uses it
+  // Plugins with a live requirement of a remotable service leave its plugin asleep: each call wakes it. Other services are not used.
+  asleep: ({ token, value }) => ({ token, value: token.remotable === true ? value : undefined }),
 
   conflict(entries, { plugin }) {
     const unmet = plugin.provides?.find(({ id }) => !entries.some(({ token }) => token.id === id));

@@ -395,6 +395,28 @@ describe("a plugin that is asleep", limited, () => {
       assert.equal(asleep("well"), false);
     });
 
+  it("stays asleep if awake plugins have a live requirement of its remotable service; the first call wakes it", async (t) => {
+    const token = defineService<{ colour(): Promise<string> }>()("ink", "1.0.0", { remotable: true });
+    const remote: Written = {
+      id: "well",
+      before: `const Ink = defineService()("ink", "1.0.0", { remotable: true });`,
+      head: "provides: [Ink],",
+      setup: `gateway.provide(Ink, { colour: async () => "blue", sour: () => { throw new GatewayError("INVALID_REQUEST", "sour"); } });`,
+    };
+    let ink: { get(): { colour(): Promise<string>; sour?(): Promise<string> } | undefined } | undefined;
+    const user = pluginOf("user", { requires: { ink: live(token) } }, (gateway) => {
+      ({ ink } = gateway.services);
+      gateway.start(() => {});
+    });
+    const { asleep } = await start(t, [user, await packageIn(directory(t), remote)]);
+    const written = ink?.get();
+    assert.equal(asleep("well"), true);
+    await assert.rejects(async () => written?.sour?.(), { code: "INVALID_REQUEST", message: "sour" });
+    assert.equal(asleep("well"), false);
+    assert.deepEqual([await written?.colour(), await ink?.get()?.colour()], ["blue", "blue"]);
+    assert.notEqual(ink?.get(), written, "an awake plugin is called without a detour");
+  });
+
   it("is woken by a call from a starting plugin", async (t) => {
     const path = await packageIn(directory(t), greeting);
     let answer: unknown;
