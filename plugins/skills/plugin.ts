@@ -69,6 +69,7 @@ export default definePlugin({
       }),
     );
     gateway.hooks.runPrompt.tap(async (prompt) => {
+      if (!prompt.tools.includes("skill")) return undefined; // the run could not read a skill
       const agentId = services.sessions.get()?.agentOf(prompt.sessionKey) ?? services.agents.defaultId;
       if (!services.agents.has(agentId)) return undefined; // removed since the run was accepted
       const { all } = await (await library()).of(agentId);

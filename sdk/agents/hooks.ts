@@ -31,6 +31,8 @@ export const agentHooks = {
     runId: string;
     sessionKey: string;
     system: string;
+    /** Names of the tools that the first model of the run may call. */
+    tools: readonly string[];
     /** External content that was added to the prompt. */
     outside?: readonly OutsideWords[];
     /** Skills that were added to the prompt. */

@@ -71,10 +71,11 @@ export async function prepareRun(
   const agent = agents.settings(agentId);
   const models = resolveAll(services.models, modelRefs(request, entry, agent.models, config(), agentId), log);
   const prompt = [agent.systemPrompt, workspace.text, extraSystemPrompt].filter(Boolean).join("\n\n");
-  const { system, outside = [], skills } = await promptHook.emit({ runId, sessionKey, system: prompt });
+  const tools = new RunTools(request, agentId, services.tools, heard);
+  const names = tools.offer(models[0], false).tools.map(({ name }) => name);
+  const { system, outside = [], skills } = await promptHook.emit({ runId, sessionKey, system: prompt, tools: names });
   for (const { origin, text } of outside) heard.add(origin, text);
   const thinking = thinkingOf(request, entry, config(), agentId);
-  const tools = new RunTools(request, agentId, services.tools, heard);
   const report = { system, workspace, directory: agent.workspace, tools, ...(skills && { skills }) };
   return {
     agentId,

@@ -28,7 +28,7 @@ async function open(t: TestContext) {
     });
   const telling = make();
   const prompt = async (runId: string, signal = alive, by = telling) =>
-    (await by.prompt({ runId, sessionKey: KEY, system: "You are." }, signal))?.system;
+    (await by.prompt({ runId, sessionKey: KEY, system: "You are.", tools: [] }, signal))?.system;
   /** The run `r1` has the event `a`. */
   const begun = async () => {
     await events.add(event("a"));

@@ -210,6 +210,13 @@ describe("an agent with skills", { timeout: 120_000 }, () => {
     assert.doesNotMatch(prompt(server), /Skills/);
   });
 
+  it("that may not use the tool `skill` gets no list", async (t) => {
+    const { server, talk, add } = await start(t, [{ text: "done" }], { tools: { deny: ["skill"] } });
+    add("demo");
+    await talk();
+    assert.doesNotMatch(prompt(server), /Skills/);
+  });
+
   it("gives a command of a skill its key and programs, and never shows the key", async (t) => {
     const command = 'echo "[$DEMO_KEY]"; tool; printf %s "$DEMO_KEY" | cut -c1-4';
     const replies = [
