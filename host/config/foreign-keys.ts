@@ -3,6 +3,14 @@
  * entry covers all keys below it. Spec: http/config-keys.md; decision "keys of existing configurations" of spec/README.md. Data only.
  */
 
+const MEDIA_KINDS = ["tools.media.image", "tools.media.audio", "tools.media.video"];
+const MEDIA_MODELS = ["tools.media.models[]", "tools.media.image.models[]", "tools.media.audio.models[]"];
+
+/** Every key below every parent. */
+function below(parents: readonly string[], ...keys: readonly string[]): readonly string[] {
+  return parents.flatMap((parent) => keys.map((key) => `${parent}.${key}`));
+}
+
 /** Keys accepted without effect, each group with the reason. */
 export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly string[]])[] = [
   ["the gateway always runs on the machine where it is started", "gateway.mode", "gateway.remote"],
@@ -87,53 +95,17 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
   ],
   [
     "transcription servers get the standard fields, all files of a message are read, and transcripts go to the agent only",
-    "tools.media.models[].providerOptions",
-    "tools.media.models[].deepgram",
-    "tools.media.models[].profile",
-    "tools.media.models[].preferredProfile",
-    "tools.media.image.providerOptions",
-    "tools.media.image.deepgram",
-    "tools.media.image.attachments",
-    "tools.media.image.echoTranscript",
-    "tools.media.image.echoFormat",
-    "tools.media.audio.providerOptions",
-    "tools.media.audio.deepgram",
-    "tools.media.audio.attachments",
-    "tools.media.audio.echoTranscript",
-    "tools.media.audio.echoFormat",
-    "tools.media.video.providerOptions",
-    "tools.media.video.deepgram",
-    "tools.media.video.attachments",
-    "tools.media.video.echoTranscript",
-    "tools.media.video.echoFormat",
-    "tools.media.image.models[].providerOptions",
-    "tools.media.image.models[].deepgram",
-    "tools.media.image.models[].profile",
-    "tools.media.image.models[].preferredProfile",
-    "tools.media.image.models[].capabilities",
-    "tools.media.audio.models[].providerOptions",
-    "tools.media.audio.models[].deepgram",
-    "tools.media.audio.models[].profile",
-    "tools.media.audio.models[].preferredProfile",
-    "tools.media.audio.models[].capabilities",
+    ...below(MEDIA_KINDS, "providerOptions", "deepgram", "attachments", "echoTranscript", "echoFormat"),
+    ...below(MEDIA_MODELS, "providerOptions", "deepgram", "profile", "preferredProfile"),
+    ...below(MEDIA_MODELS.slice(1), "capabilities"),
   ],
   [
     "models that describe pictures are those of models.providers",
-    "tools.media.image.language",
-    "tools.media.image.baseUrl",
-    "tools.media.image.headers",
-    "tools.media.image.models[].language",
-    "tools.media.image.models[].baseUrl",
-    "tools.media.image.models[].headers",
+    ...below(["tools.media.image", "tools.media.image.models[]"], "language", "baseUrl", "headers"),
   ],
   [
     "a video is read as pictures, described as tools.media.image says, and sound, transcribed as tools.media.audio says",
-    "tools.media.video.maxChars",
-    "tools.media.video.prompt",
-    "tools.media.video.language",
-    "tools.media.video.baseUrl",
-    "tools.media.video.headers",
-    "tools.media.video.models",
+    ...below(["tools.media.video"], "maxChars", "prompt", "language", "baseUrl", "headers", "models"),
   ],
   ["agents open links themselves, with the tool web_fetch", "tools.links"],
   ["pictures are sent as they are; providers scale them down", "agents.defaults.imageMaxDimensionPx"],

@@ -1,5 +1,5 @@
 /** Authenticates and authorizes an HTTP request, in the order of checks of http/auth.md §4. */
-import { coversScope, GatewayError, type Principal, type RouteSpec } from "@svc/sdk";
+import { coversScope, GatewayError, isGatewayError, type Principal, type RouteSpec } from "@svc/sdk";
 import type { Access } from "../../auth/access.ts";
 import type { Peer } from "../../auth/client-address.ts";
 import { isLocal, originRefusal } from "../../auth/locality.ts";
@@ -20,7 +20,8 @@ export function authorizeRoute(
     return authorized(authorization, peer, route, access);
   try {
     return authorized(authorization, peer, route, access); // by the headers of a proxy, or in mode `none`
-  } catch {
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
     return undefined;
   }
 }
