@@ -42,7 +42,7 @@ export async function runAccount(
   try {
     const { userId, teamId, name, team } = await identify(run);
     const commands = run.commands.map((command) => command.name);
-    const history = await openHistory(join(context.stateDir, `${accountId}.json`), userId);
+    const history = await openHistory(join(context.stateDir(), `${accountId}.json`), userId);
     inbox = createInbox(run, { userId, teamId, slashCommand: settings.slashCommand, commands }, history, context);
     await connected(run, `as ${name} in ${team}`, inbox.accept, accounts, context);
   } catch (error) {

@@ -19,7 +19,7 @@ export interface SlackContext {
   readonly clock: Clock;
   readonly log: Logger;
   /** Directory for the state of accounts. */
-  readonly stateDir: string;
+  readonly stateDir: () => string;
 }
 
 /** Answer to a delivery, shown to the person who used a command; `undefined`: none. */

@@ -19,8 +19,8 @@ export default definePlugin({
   config: SlackConfig,
 
   setup(gateway) {
-    const { clock, log, stateDir } = gateway;
-    const context = { clock, log, stateDir };
+    const { clock, log } = gateway;
+    const context = { clock, log, stateDir: () => gateway.stateDir };
     const accounts = slackAccounts(gateway.config);
     const running: LiveAccounts = new Map();
     const { send, edit, react } = createSender();
