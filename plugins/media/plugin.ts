@@ -15,7 +15,7 @@ import { Retention } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
 import { AudioConfig, MediaConfig } from "./config.ts";
-import type { MediaServices } from "./tools/tool-call.ts";
+import { imageModelsOf, type MediaServices } from "./tools/tool-call.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { imageTool } from "./tools/image-tool.ts";
 import { createPdfReader, refuseMore } from "./documents/pdf-reader.ts";
@@ -73,8 +73,8 @@ export default definePlugin({
       signal,
     };
     const transcription = createTranscription({ ...reading, older: () => audio });
-    const imageModels = () => services.agents.get()?.media?.imageModels ?? [];
-    const descriptions = createDescriptions({ ...reading, imageModels });
+    const agents = () => services.agents.get();
+    const descriptions = createDescriptions({ ...reading, imageModels: () => imageModelsOf({ agents }) });
     const frames = createFrames(reading);
     gateway.provide(Transcription, transcription);
     gateway.provide(ImageDescriptions, descriptions);
@@ -91,7 +91,7 @@ export default definePlugin({
       config: () => config,
       models: () => services.models.get(),
       stateDir: () => services.host.stateDir,
-      agents: () => services.agents.get(),
+      agents,
       outbound: () => services.outbound.get(),
       origins: () => services.origins.get(),
       documents,

@@ -1,8 +1,8 @@
 /** The wake words, in `settings/voicewake.json` of the state directory. Spec: protocol/methods-system.md §2. */
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { readPrivateFile } from "@svc/kit/files";
-import { type Logger, matches, Turns, Type } from "@svc/sdk";
+import { readPrivateJson } from "@svc/kit/files";
+import { type Logger, matches, messageOf, Turns, Type } from "@svc/sdk";
 import { replaceFile } from "@svc/sdk/files";
 
 const DEFAULT_TRIGGERS: readonly string[] = ["svc", "claude", "computer"];
@@ -39,23 +39,16 @@ export class WakeWords {
 
   /** Choice: a file that cannot be used counts as absent, and the log names it; the next `set` replaces it. */
   async get(): Promise<readonly string[]> {
-    const why = { file: this.#path };
     try {
-      const read = await readPrivateFile(this.#path, { maxBytes: MAX_BYTES, denied: 0o022 });
-      if (Buffer.isBuffer(read)) {
-        const stored: unknown = JSON.parse(read.toString());
-        if (matches(Stored, stored)) return wakeWords(stored.triggers);
-        this.#log.warn(why, "the file with the wake words has no list of them; the default words are used");
-      } else if (read.fault !== "missing") {
-        this.#log.warn(
-          { ...why, reason: read.fault },
-          "the file with the wake words is not used; the default words are",
-        );
-      }
+      const stored = await readPrivateJson(this.#path, { maxBytes: MAX_BYTES, denied: 0o022 });
+      if (stored === undefined) return DEFAULT_TRIGGERS;
+      if (matches(Stored, stored)) return wakeWords(stored.triggers);
+      throw new Error("it has no list of words");
     } catch (error) {
-      this.#log.warn({ ...why, err: error }, "the file with the wake words cannot be read; the default words are used");
+      const why = { file: this.#path, reason: messageOf(error) };
+      this.#log.warn(why, "the file with the wake words cannot be used; the default words are");
+      return DEFAULT_TRIGGERS;
     }
-    return DEFAULT_TRIGGERS;
   }
 
   /**

@@ -1,9 +1,8 @@
 /** The service `Speech`: whether an answer is spoken, and its words. */
 import { readSpeechTags } from "@svc/kit/runs";
-import { lazy, type Live, type Logger, messageOf, untilAborted } from "@svc/sdk";
+import { lazy, type Live, type Logger, matches, messageOf, untilAborted } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/sessions";
 import { Speech, SpeechAuto } from "@svc/sdk/speech";
-import { matches } from "@svc/sdk";
 import type { TtsConfig } from "./config.ts";
 import { fitting, type FittingSources } from "./fitting.ts";
 import type { Prefs, PrefsFile } from "./prefs.ts";

@@ -9,8 +9,7 @@ export type Engine = Contribution<SpeechEngine>;
 const ASK_MS = 10_000;
 /** Choice: engines of plugins come last. */
 const ORDER = ["openai", "elevenlabs", "edge", "espeak"];
-/** Engines that are preferred because of their key. */
-const WITH_KEY = ["openai", "elevenlabs"];
+/** Selected if no engine can speak. */
 const LAST_RESORT = "edge";
 
 /** An engine, and what it lacks. */
@@ -45,13 +44,8 @@ export async function engineStates(
 /** Id of the selected engine. @param wanted stored preference, then configuration; ids of unknown engines are ignored */
 export function activeEngine(states: readonly EngineState[], wanted: readonly (string | undefined)[]): string {
   const known = (id: string | undefined) => id !== undefined && states.some(({ engine }) => engine.id === id);
-  const usable = states.filter(({ missing }) => missing === undefined).map(({ engine }) => engine.id);
-  return (
-    wanted.find(known) ??
-    WITH_KEY.find((id) => usable.includes(id)) ??
-    (usable.includes(LAST_RESORT) ? LAST_RESORT : usable[0]) ??
-    LAST_RESORT
-  );
+  const usable = states.find(({ missing }) => missing === undefined);
+  return wanted.find(known) ?? usable?.engine.id ?? LAST_RESORT;
 }
 
 /** The other engines that can speak. */

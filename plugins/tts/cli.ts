@@ -5,10 +5,7 @@ import { unavailable } from "@svc/sdk";
 import { askingWith, defineCommands, show, table, visible } from "@svc/sdk/cli";
 import { tts } from "@svc/sdk/speech";
 
-const asking = askingWith({
-  plugin: "tts",
-  step: "enable the plugin tts on the gateway; check with: svc plugins list",
-});
+const asking = askingWith({ plugin: "tts", step: "svc tts status" });
 /** The gateway waits for at most 2 engines of 2 minutes each. */
 const SAY_MS = 250_000;
 
@@ -90,18 +87,19 @@ export default defineCommands([
     examples: ["svc tts say The build is green", "svc tts say Hello --out hello.mp3"],
     async run(context) {
       const { out, channel } = context.options;
-      const client = await context.connect({ scopes: ["operator.write"], timeoutMs: SAY_MS });
-      try {
-        const spoken = await client.call(tts.convert, { text: context.args.join(" "), channel });
-        const path = typeof out === "string" ? resolve(out) : undefined;
-        if (path !== undefined) await copied(spoken.audioPath, path);
-        const place = path ?? `${spoken.audioPath} (on the gateway, deleted after 5 minutes)`;
-        show(context, { ...spoken, ...(path && { out: path }) }, ({ provider, outputFormat }) => [
-          `Spoken by ${visible(provider)} as ${visible(outputFormat)}: ${visible(place)}`,
-        ]);
-      } finally {
-        await client.close();
-      }
+      const params = { text: context.args.join(" "), channel };
+      const spoken = await asking(
+        context,
+        ["operator.write"],
+        (client) => client.call(tts.convert, params, { timeoutMs: SAY_MS }),
+        "svc tts providers",
+      );
+      const path = typeof out === "string" ? resolve(out) : undefined;
+      if (path !== undefined) await copied(spoken.audioPath, path);
+      const place = path ?? `${spoken.audioPath} (on the gateway, deleted after 5 minutes)`;
+      show(context, { ...spoken, ...(path && { out: path }) }, ({ provider, outputFormat }) => [
+        `Spoken by ${visible(provider)} as ${visible(outputFormat)}: ${visible(place)}`,
+      ]);
     },
   },
 ]);

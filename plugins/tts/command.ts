@@ -2,11 +2,10 @@
 import { invalidRequest, type Live, matches } from "@svc/sdk";
 import type { ChatCommand, ChatCommandCall } from "@svc/sdk/commands";
 import type { Sessions } from "@svc/sdk/sessions";
-import { SpeechAuto } from "@svc/sdk/speech";
+import { type Speech, SpeechAuto } from "@svc/sdk/speech";
 import type { AudioFiles } from "./audio-files.ts";
 import { type MethodSources, selectEngine, statusOf } from "./methods.ts";
 import { type ConversationSources, isConversation, sayInConversation } from "./sending.ts";
-import type { Speech } from "@svc/sdk/speech";
 
 export interface CommandSources
   extends ConversationSources, Pick<MethodSources, "view" | "config" | "prefs" | "clock"> {

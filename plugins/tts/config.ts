@@ -3,7 +3,9 @@ import { type Static, Strict, Type } from "@svc/sdk";
 import { SecretSetting } from "@svc/sdk/secrets";
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
-const url = (description: string) => Type.Optional(Type.String({ pattern: "^https?://", description }));
+const textOr = (value: string, description: string) =>
+  Type.String({ default: value, minLength: 1, maxLength: 200, description });
+const URL = { pattern: "^https?://" };
 const part = (description: string) => Type.Optional(Type.Number({ minimum: 0, maximum: 1, description }));
 const milliseconds = { minimum: 1_000, maximum: 120_000 };
 const allowed = (value: boolean, description: string) => Type.Boolean({ default: value, description });
@@ -27,9 +29,9 @@ const ElevenLabs = Strict(
     apiKey: Type.Optional(
       SecretSetting({ description: "Key, or a reference to it; default: the variable ELEVENLABS_API_KEY" }),
     ),
-    baseUrl: url("Address of the service; default: https://api.elevenlabs.io"),
-    voiceId: text("Id of the voice"),
-    modelId: text("Speech model; default: eleven_multilingual_v2"),
+    baseUrl: Type.String({ ...URL, default: "https://api.elevenlabs.io", description: "Address of the service" }),
+    voiceId: textOr("pMsXgVXv3BLzUgSXRplE", "Id of the voice"),
+    modelId: textOr("eleven_multilingual_v2", "Speech model"),
     seed: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 4_294_967_295, description: "Makes the same text sound the same" }),
     ),
@@ -56,9 +58,13 @@ const OpenAi = Strict(
     apiKey: Type.Optional(
       SecretSetting({ description: "Key, or a reference to it; default: the variable OPENAI_API_KEY" }),
     ),
-    baseUrl: url("Address of a service with the same API; default: https://api.openai.com/v1"),
-    model: text("Speech model; default: gpt-4o-mini-tts"),
-    voice: text("Voice; default: alloy"),
+    baseUrl: Type.String({
+      ...URL,
+      default: "https://api.openai.com/v1",
+      description: "Address of a service with the same API",
+    }),
+    model: textOr("gpt-4o-mini-tts", "Speech model"),
+    voice: textOr("alloy", "Voice"),
   },
   { default: {}, description: "The engine openai" },
 );
@@ -66,16 +72,19 @@ const OpenAi = Strict(
 const Edge = Strict(
   {
     enabled: Type.Boolean({ default: true, description: "false: no text is sent to this service" }),
-    voice: text("Voice; default: en-US-MichelleNeural"),
-    lang: text("Language of the text; default: en-US"),
-    outputFormat: text("Format of the service; default: audio-24khz-48kbitrate-mono-mp3"),
+    voice: textOr("en-US-MichelleNeural", "Voice"),
+    lang: textOr("en-US", "Language of the text"),
+    outputFormat: textOr("audio-24khz-48kbitrate-mono-mp3", "Format of the service; MP3 or Ogg"),
     pitch: text("E.g. +5Hz"),
     rate: text("E.g. +10%"),
     volume: text("E.g. -20%"),
     saveSubtitles: Type.Boolean({ default: false, description: "Writes the times of the words beside the audio file" }),
-    proxy: url("Address of an HTTP proxy"),
+    proxy: Type.Optional(Type.String({ ...URL, description: "Address of an HTTP proxy" })),
     timeoutMs: Type.Optional(
-      Type.Integer({ ...milliseconds, description: "Milliseconds for one text; default: messages.tts.timeoutMs" }),
+      Type.Integer({
+        ...milliseconds,
+        description: "Milliseconds for one text, if less than messages.tts.timeoutMs, which is the default",
+      }),
     ),
   },
   { default: {}, description: "The engine edge" },
@@ -100,7 +109,7 @@ export const TtsConfig = Strict(
     elevenlabs: ElevenLabs,
     openai: OpenAi,
     edge: Edge,
-    espeak: Strict({ voice: text("Voice, e.g. de; default: en") }, { default: {}, description: "The engine espeak" }),
+    espeak: Strict({ voice: textOr("en", "Voice, e.g. de") }, { default: {}, description: "The engine espeak" }),
     prefsPath: Type.Optional(
       Type.String({ minLength: 1, description: "File of the preferences; default: settings/tts.json" }),
     ),

@@ -1,5 +1,5 @@
 /** Converts audio with the program ffmpeg, if it is installed. */
-import { type SpeechFormat, type SpokenAudio } from "@svc/sdk/speech";
+import type { SpeechFormat, SpokenAudio } from "@svc/sdk/speech";
 import { formatOf, MAX_AUDIO_BYTES } from "./audio.ts";
 import { findProgram, runBytes } from "./programs.ts";
 

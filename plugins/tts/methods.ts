@@ -26,15 +26,9 @@ export interface MethodSources {
   readonly clock: Clock;
 }
 
-/** What is selected now. */
-export interface SpeechStatus {
-  readonly auto: ReturnType<typeof autoOf>;
-  readonly provider: string;
-  readonly fallbackProviders: readonly string[];
-}
-
 type StatusSources = Pick<MethodSources, "view" | "config" | "prefs" | "clock">;
 
+/** What is selected now. */
 export async function statusOf({ view, config, prefs, clock }: StatusSources, signal: AbortSignal) {
   const [states, stored] = await Promise.all([engineStates(view, clock, signal), prefs.read()]);
   const provider = activeEngine(states, [stored.provider, config().provider]);
@@ -108,9 +102,9 @@ export function createMethods(sources: MethodSources): Handlers<typeof tts> {
         return { audioPath, provider: spoken.provider, outputFormat: spoken.format, voiceCompatible: spoken.isVoice };
       } catch (error) {
         // Spec: any failure but a blank text is UNAVAILABLE.
-        if (isGatewayError(error) && error.code !== "INVALID_REQUEST") throw error;
-        if (isGatewayError(error)) throw new GatewayError("UNAVAILABLE", error.message);
-        return unavailable("the text could not be spoken; the log has the reason", { cause: error });
+        if (!isGatewayError(error))
+          unavailable("the text could not be spoken; the log has the reason", { cause: error });
+        throw error.code === "INVALID_REQUEST" ? new GatewayError("UNAVAILABLE", error.message) : error;
       }
     },
   };

@@ -2,7 +2,7 @@
 import { mkdir, rename } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { readPrivateFile } from "@svc/kit/files";
+import { readPrivateJson } from "@svc/kit/files";
 import { type Clock, type Logger, matches, messageOf, type Static, Type, unavailable } from "@svc/sdk";
 import { replaceFile, withWriteLock } from "@svc/sdk/files";
 import { SpeechAuto } from "@svc/sdk/speech";
@@ -21,9 +21,10 @@ const Prefs = Type.Object({
   summarize: Type.Optional(Type.Boolean()),
 });
 export type Prefs = Static<typeof Prefs>;
-const KEYS = ["auto", "enabled", "provider", "maxLength", "summarize"] as const;
+const KEYS = Object.keys(Prefs.properties);
 
-type Fields = Readonly<Record<string, unknown>>;
+const Fields = Type.Record(Type.String(), Type.Unknown());
+type Fields = Static<typeof Fields>;
 
 export interface PrefsFile {
   path(): string;
@@ -58,27 +59,24 @@ export function createPrefs({ stateDir, configured, environment, clock, log }: P
     reported = problem;
   }
 
-  /** The whole file. */
-  async function whole(): Promise<{ readonly fields: Fields } | { readonly problem: string }> {
-    const found = await readPrivateFile(path(), { maxBytes: MAX_BYTES, denied: 0o022 }).catch((error: unknown) =>
-      messageOf(error),
-    );
-    if (typeof found === "string") return { problem: found };
-    if (!Buffer.isBuffer(found))
-      return found.fault === "missing" ? { fields: {} } : { problem: `it is not a private file (${found.fault})` };
-    const value = parsed(found.toString());
-    return isFields(value) ? { fields: value } : { problem: "it is not a JSON object" };
+  /** The whole file. @throws Error with the reason if it cannot be used */
+  async function whole(): Promise<Fields> {
+    const value = await readPrivateJson(path(), { maxBytes: MAX_BYTES, denied: 0o022 });
+    if (value === undefined) return {};
+    if (!matches(Fields, value)) throw new Error("it is not a JSON object");
+    return value;
   }
 
   return {
     path,
     async read() {
-      const file = await whole();
-      if ("problem" in file) {
-        report(file.problem);
+      let given: Fields;
+      try {
+        given = fieldsOf((await whole())["tts"]);
+      } catch (error) {
+        report(messageOf(error));
         return {};
       }
-      const given = fieldsOf(file.fields["tts"]);
       const kept = KEYS.filter((key) => given[key] !== undefined && matches(Prefs, { [key]: given[key] }));
       const wrong = KEYS.filter((key) => given[key] !== undefined && !kept.includes(key));
       report(wrong.length === 0 ? "" : `tts.${wrong.join(", tts.")} has a wrong value`);
@@ -89,10 +87,10 @@ export function createPrefs({ stateDir, configured, environment, clock, log }: P
       try {
         await mkdir(dirname(path()), { recursive: true, mode: 0o700 });
         await withWriteLock(path(), async () => {
-          const file = await whole();
-          // A file that cannot be read stays beside the new one.
-          if ("problem" in file) await rename(path(), `${path()}.unreadable-${clock.now()}`);
-          const fields = "fields" in file ? file.fields : {};
+          const fields = await whole().catch(async (): Promise<Fields> => {
+            await rename(path(), `${path()}.unreadable-${clock.now()}`); // it stays beside the new one
+            return {};
+          });
           const tts = Object.fromEntries(
             Object.entries({ ...fieldsOf(fields["tts"]), ...patch }).filter(([, value]) => value !== undefined),
           );
@@ -105,18 +103,6 @@ export function createPrefs({ stateDir, configured, environment, clock, log }: P
   };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
+  return matches(Fields, value) ? value : {};
 }

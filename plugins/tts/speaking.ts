@@ -12,11 +12,10 @@ import {
   untilAborted,
 } from "@svc/sdk";
 import type { SpeechEngine, SpeechFormat, SpeechJob, Spoken, SpokenAudio } from "@svc/sdk/speech";
-import { factsOf } from "./audio.ts";
+import { FACTS, spoken } from "./audio.ts";
 import { activeEngine, type Engine, engineStates, fallbacks } from "./choice.ts";
 import type { TtsConfig } from "./config.ts";
 import { converted } from "./conversion.ts";
-import { spoken } from "./engines/checked.ts";
 import type { PrefsFile } from "./prefs.ts";
 
 /** Choice: texts spoken at the same time, and texts that wait. */
@@ -42,6 +41,13 @@ export interface Speaking {
   interrupt(sessionKey: string): void;
 }
 
+interface Choice {
+  /** Id of the selected engine, which may not be ready. */
+  readonly active: string;
+  /** The ready engines. */
+  readonly engines: readonly Engine[];
+}
+
 export function createSpeaking(sources: SpeakingSources): Speaking {
   const { view, config, prefs, takesVoice, clock, log } = sources;
   const slots = createSlots(
@@ -52,17 +58,18 @@ export function createSpeaking(sources: SpeakingSources): Speaking {
   /** The newest job of each session. */
   const jobs = new Map<string, AnySignal>();
 
-  async function enginesFor(first: string | undefined, signal: AbortSignal): Promise<readonly Engine[]> {
+  /** The engines to try in this order; the job's wishes are for the selected one. */
+  async function choose(first: string | undefined, signal: AbortSignal): Promise<Choice> {
     const [states, { provider }] = await Promise.all([engineStates(view, clock, signal), prefs.read()]);
     if (first !== undefined && !view.get(first))
       invalidRequest(`there is no speech engine "${first}"; see tts.providers`);
     const active = first ?? activeEngine(states, [provider, config().provider]);
     const chosen = states.find(({ engine }) => engine.id === active);
     const others = fallbacks(states, active);
-    if (chosen?.missing === undefined) return chosen ? [chosen.engine, ...others] : others;
+    if (chosen?.missing === undefined) return { active, engines: chosen ? [chosen.engine, ...others] : others };
     if (others.length === 0)
       unavailable(`no speech engine is ready: ${chosen.engine.value.label}: ${chosen.missing}; see tts.providers`);
-    return others;
+    return { active, engines: others };
   }
 
   async function oneEngine(engine: Engine, request: Parameters<SpeechEngine["speak"]>[0], signal: AbortSignal) {
@@ -89,14 +96,13 @@ export function createSpeaking(sources: SpeakingSources): Speaking {
     });
   }
 
-  async function speakWith(engines: readonly Engine[], job: SpeechJob, format: SpeechFormat, signal: AbortSignal) {
+  async function speakWith({ active, engines }: Choice, job: SpeechJob, format: SpeechFormat, signal: AbortSignal) {
     const reasons: string[] = [];
-    for (const [index, engine] of engines.entries()) {
+    for (const engine of engines) {
       try {
-        const wishes = index === 0 ? job.wishes : undefined;
+        const wishes = engine.id === active ? job.wishes : undefined;
         const audio = await oneEngine(engine, { ...wishes, text: job.text, format }, signal);
-        const { isVoice, ...facts } = factsOf(audio.format);
-        return { ...audio, ...facts, isVoice, provider: engine.id };
+        return { ...audio, ...FACTS[audio.format], provider: engine.id };
       } catch (error) {
         signal.throwIfAborted();
         const reason = isGatewayError(error) ? error.message : "it failed; the log has the reason";
@@ -122,15 +128,12 @@ export function createSpeaking(sources: SpeakingSources): Speaking {
       const ms = 2 * timeoutMs;
       const late = () => `the text was not spoken within ${ms / 1_000} s (messages.tts.timeoutMs)`;
       try {
-        return await withDeadline({ ms, clock, signals: [ending.signal], late }, async (stop) => {
-          const release = await slots.take(stop);
-          try {
+        return await withDeadline({ ms, clock, signals: [ending.signal], late }, (stop) =>
+          slots.use(stop, async () => {
             const format = job.channel !== undefined && takesVoice(job.channel) ? "opus" : "mp3";
-            return await speakWith(await enginesFor(job.engine, stop), job, format, stop);
-          } finally {
-            release();
-          }
-        });
+            return speakWith(await choose(job.engine, stop), job, format, stop);
+          }),
+        );
       } finally {
         ending.release();
         if (sessionKey !== undefined && jobs.get(sessionKey) === ending) jobs.delete(sessionKey);

@@ -1,4 +1,5 @@
 /** One HTTP request to a search engine. The operator chooses the engine, so it may have any address. */
+import { readBody } from "@svc/kit/net";
 import { type ErrorCode, GatewayError, unavailable } from "@svc/sdk";
 
 export interface SearchRequest {
@@ -25,7 +26,10 @@ export async function askJson(fetch: Fetch, request: SearchRequest): Promise<unk
       signal,
     });
     if (answer.status !== 200) return await refused(answer, engine, advice);
-    return JSON.parse(await bounded(answer, engine)) as unknown;
+    const body = await readBody(answer, MAX_BYTES, () =>
+      unavailable(`the response of ${engine} is larger than ${MAX_BYTES} bytes`),
+    );
+    return JSON.parse(body.toString()) as unknown;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof GatewayError) throw error;
@@ -43,17 +47,6 @@ async function refused(answer: Response, engine: string, advice: SearchRequest["
   const moved = status >= 300 && status < 400 ? "it has moved: update its address" : undefined;
   const words = advice[status] ?? moved;
   throw new GatewayError(code, `${engine} returned status ${status}${words ? `; ${words}` : ""}`, retry);
-}
-
-async function bounded(answer: Response, engine: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_BYTES) unavailable(`the response of ${engine} is larger than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** The error code if there is one: messages may quote a header, and thereby a key. */

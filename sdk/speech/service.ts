@@ -3,8 +3,7 @@ import { defineExtensionPoint, defineService } from "../service.ts";
 import type { SpeechAuto } from "./contract.ts";
 
 /** Formats of audio: `opus` is Opus in an Ogg file, which channels send as a voice message. */
-export const SPEECH_FORMATS = ["opus", "mp3", "wav"] as const;
-export type SpeechFormat = (typeof SPEECH_FORMATS)[number];
+export type SpeechFormat = "opus" | "mp3" | "wav";
 
 /** One text to speak. Absent values are those of the engine's configuration. */
 export interface SpeechRequest {

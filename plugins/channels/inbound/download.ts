@@ -1,6 +1,7 @@
 /** Downloads a file of a message, with limits on size, time and redirects. */
+import { readBody } from "@svc/kit/net";
 import { AnySignal } from "@svc/kit/time";
-import { invalidRequest, messageOf, unavailable } from "@svc/sdk";
+import { invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
 import type { MediaSource } from "@svc/sdk/channels";
 
 /** Choice: milliseconds for one file. */
@@ -68,18 +69,12 @@ async function bytesOf(answer: Response, maxBytes: number): Promise<Uint8Array> 
     await answer.body?.cancel();
     return tooLarge();
   }
-  const parts: Uint8Array[] = [];
-  let size = 0;
   try {
-    for await (const part of answer.body ?? []) {
-      size += part.byteLength;
-      if (size > maxBytes) break;
-      parts.push(part);
-    }
+    return await readBody(answer, maxBytes, tooLarge);
   } catch (error) {
+    if (isGatewayError(error)) throw error;
     return unavailable(`the download was interrupted: ${causeOf(error)}`);
   }
-  return size > maxBytes ? tooLarge() : Buffer.concat(parts);
 }
 
 function typeOf(answer: Response): string | undefined {

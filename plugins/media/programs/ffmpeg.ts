@@ -3,7 +3,7 @@
  * playlists, and limits on time, memory, pixels and output.
  */
 import { basename, dirname, join } from "node:path";
-import { findOnPath, type ProgramPlaces, ownPlaces, startProgram } from "@svc/kit/exec";
+import { findOnPath, ownPlaces, type ProgramPlaces, runForBytes } from "@svc/kit/exec";
 import { invalidRequest, unavailable } from "@svc/sdk";
 
 /** Choice: containers of sounds and videos. None of them names other files: playlists and scripts are not in the list. */
@@ -21,7 +21,6 @@ const LIMITS = ["--as=2147483648", "--cpu=120", "--fsize=134217728", "--nofile=6
 const TIME_MS = 60_000;
 const MAX_PROBE_BYTES = 1_000_000;
 const MAX_PICTURE_BYTES = 4_000_000;
-const MAX_ERROR_CHARS = 200;
 
 /** The input comes first: its options apply to it alone. */
 const INPUT = ["-hide_banner", "-v", "error", "-protocol_whitelist", "file", "-format_whitelist", FORMATS];
@@ -56,7 +55,11 @@ export function createFfmpeg(places: () => ProgramPlaces = ownPlaces): Ffmpeg {
     const own = [program, ...args];
     const start =
       limiter === undefined ? { file: program, argv: own } : { file: limiter, argv: [limiter, ...LIMITS, ...own] };
-    return output({ ...start, cwd: dirname(file), env: { PATH: places().path, LC_ALL: "C.UTF-8" } }, options);
+    const env = { PATH: places().path, LC_ALL: "C.UTF-8" };
+    const end = await runForBytes({ ...start, ...options, cwd: dirname(file), env, timeoutMs: TIME_MS });
+    if (end.bytes) return end.bytes;
+    if (end.timedOut) invalidRequest(`reading the file took longer than ${TIME_MS / 1_000} s; send a shorter one`);
+    return invalidRequest(`the file is damaged, or it is no sound or video that ffmpeg reads: ${end.failure}`);
   }
 
   return {
@@ -110,42 +113,6 @@ interface RunOptions {
   readonly signal: AbortSignal;
   /** Bytes of its output. */
   readonly maxBytes: number;
-}
-
-async function output(
-  start: Omit<Parameters<typeof startProgram>[0], "onOutput">,
-  { signal, maxBytes }: RunOptions,
-): Promise<Buffer> {
-  signal.throwIfAborted();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let said = "";
-  const running = startProgram({
-    ...start,
-    timeoutMs: TIME_MS,
-    signal,
-    endsWhole: true,
-    onOutput(chunk, stream) {
-      if (stream === "stderr") {
-        said = (said + chunk.toString("utf8")).slice(-4 * MAX_ERROR_CHARS);
-        return;
-      }
-      size += chunk.byteLength;
-      if (size > maxBytes) running.end("its output is too large");
-      else chunks.push(chunk);
-    },
-  });
-  const { exitCode, timedOut, endedFor, error } = await running.ended;
-  signal.throwIfAborted();
-  if (exitCode === 0 && endedFor === undefined) return Buffer.concat(chunks);
-  if (timedOut) invalidRequest(`reading the file took longer than ${TIME_MS / 1_000} s; send a shorter one`);
-  return invalidRequest(`the file is damaged, or it is no sound or video that ffmpeg reads: ${reasonOf(said, error)}`);
-}
-
-/** The last line that the program printed, without control characters. */
-function reasonOf(said: string, error: string | undefined): string {
-  const last = said.trim().split("\n").at(-1) ?? "";
-  return (last.replace(/[\p{Cc}\p{Cf}]+/gu, " ").trim() || (error ?? "no reason given")).slice(0, MAX_ERROR_CHARS);
 }
 
 function factsOf(json: Buffer): MediaFacts {

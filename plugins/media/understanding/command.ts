@@ -1,7 +1,7 @@
 /** Runs the command of a `cli` entry on one file. */
 import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
-import { findOnPath, ownPlaces, runProgram } from "@svc/kit/exec";
+import { findOnPath, lastLine, ownPlaces, runProgram } from "@svc/kit/exec";
 import { unavailable } from "@svc/sdk";
 import type { Entry } from "./entries.ts";
 
@@ -10,7 +10,6 @@ const KEPT =
   /^(?:path|home|user|logname|userprofile|appdata|localappdata|systemroot|comspec|pathext|lang|language|lc_\w+|tz|xdg_(?:cache|data|config)_home|ld_library_path|cuda_\w+)$/i;
 /** Choice: bytes of a text that the command wrote to a file. */
 const MAX_FILE_BYTES = 1_000_000;
-const MAX_REASON_CHARS = 200;
 
 /** @param env of the gateway */
 function environment(directory: string, env: NodeJS.ProcessEnv): Record<string, string> {
@@ -54,10 +53,8 @@ export async function runCommand(
     signal,
   });
   signal.throwIfAborted();
-  if (end.exitCode !== 0) {
-    const said = end.stderr.trim().split("\n").at(-1) ?? "";
-    unavailable(`it failed: ${(said || end.error || `exit code ${end.exitCode}`).slice(0, MAX_REASON_CHARS)}`);
-  }
+  if (end.exitCode !== 0)
+    unavailable(`it failed: ${lastLine(end.stderr) || (end.error ?? `exit code ${end.exitCode}`)}`);
   const written = await textIn([`${base}.txt`, file.replace(/\.\w+$/, ".txt"), `${file}.txt`]);
   if (written === undefined && end.truncated) unavailable("it printed too much; print only the text");
   return written ?? end.stdout;

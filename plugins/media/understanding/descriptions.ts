@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AnySignal, type Slots, withDeadline } from "@svc/kit/time";
-import { type Clock, invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
+import { AnySignal, type Slots } from "@svc/kit/time";
+import { type Clock, invalidRequest, unavailable } from "@svc/sdk";
 import { wrapExternalContent } from "@svc/sdk/external-content";
 import type { ImageDescription, ImageDescriptions, MediaPlace } from "@svc/sdk/media";
-import type { ImageBlock, Models } from "@svc/sdk/models";
+import type { ImageBlock, Models, TextBlock } from "@svc/sdk/models";
 import { ask } from "../asking/ask.ts";
 import { chooseModel } from "../asking/model-choice.ts";
 import type { MediaConfig } from "../config.ts";
@@ -14,6 +14,7 @@ import { cutText } from "../documents/cut.ts";
 import type { Scratch } from "../programs/scratch.ts";
 import { runCommand } from "./command.ts";
 import { type Entry, imageEntries, isCommand } from "./entries.ts";
+import { firstOf } from "./first-of.ts";
 import { requireAllowed } from "./scope.ts";
 
 export interface DescriptionSources {
@@ -40,6 +41,7 @@ export function createDescriptions(sources: DescriptionSources): ImageDescriptio
   const known = new Map<string, ImageDescription>();
   return {
     async describe(image, caller, place) {
+      const { clock } = sources;
       const config = sources.config();
       requireAllowed("image", config, place);
       const bytes = Math.floor((image.data.length / 4) * 3);
@@ -53,9 +55,13 @@ export function createDescriptions(sources: DescriptionSources): ImageDescriptio
       if (remembered) return remembered;
       const ending = new AnySignal(caller, sources.signal);
       try {
-        const release = await sources.slots.take(ending.signal);
-        const description = await firstOf(entries, image, sources, ending.signal, place).finally(release);
-        if (known.size >= MAX_REMEMBERED) known.delete([...known.keys()][0] ?? "");
+        const description = await sources.slots.use(ending.signal, () =>
+          firstOf(entries, { failed: "the picture was not described", clock, signal: ending.signal }, (entry, inTime) =>
+            look(entry, image, sources, inTime, place),
+          ),
+        );
+        const [oldest = ""] = known.keys();
+        if (known.size >= MAX_REMEMBERED) known.delete(oldest);
         known.set(id, description);
         return description;
       } finally {
@@ -65,57 +71,46 @@ export function createDescriptions(sources: DescriptionSources): ImageDescriptio
   };
 }
 
-/** The description of the first entry that succeeds. */
-async function firstOf(
-  entries: readonly Entry[],
-  image: ImageBlock,
-  sources: DescriptionSources,
-  signal: AbortSignal,
-  place: MediaPlace | undefined,
-): Promise<ImageDescription> {
-  const failures: string[] = [];
-  for (const entry of entries) {
-    const { name, timeoutMs, maxChars } = entry;
-    const late = () => `it took longer than ${timeoutMs / 1_000} s (timeoutSeconds)`;
-    try {
-      const { text, by } = await withDeadline(
-        { ms: timeoutMs, clock: sources.clock, signals: [signal], late },
-        (inTime) => look({ ...entry, prompt: entry.prompt ?? PROMPT }, image, sources, inTime, place),
-      );
-      if (text.trim() === "") unavailable("it returned no text");
-      const from = `description of a picture by ${by}`;
-      return { text: wrapExternalContent(cutText(text.trim(), maxChars).text, { source: "external", from }), by };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!isGatewayError(error)) throw error;
-      failures.push(`${name}: ${messageOf(error).replace("\nNext: ", "; next: ")}`);
-    }
-  }
-  return unavailable(`the picture was not described: ${failures.join("; ")}`);
-}
-
 async function look(
   entry: Entry,
   image: ImageBlock,
-  { models, scratch, clock }: DescriptionSources,
+  sources: DescriptionSources,
   signal: AbortSignal,
   place: MediaPlace = {},
-): Promise<{ readonly text: string; readonly by: string }> {
-  const { settings, prompt = PROMPT } = entry;
-  if (isCommand(settings)) {
-    const text = await scratch.use(async (directory) => {
-      const file = join(directory, `input.${image.mimeType.replace(/^image\/(\w+)$|.*/, "$1") || "bin"}`);
-      await writeFile(file, Buffer.from(image.data, "base64"), { mode: 0o600 });
-      return runCommand(entry, file, signal);
-    });
-    return { text, by: settings.command ?? "" };
-  }
+): Promise<ImageDescription> {
+  const prompt = entry.prompt ?? PROMPT;
+  const { text, by } = isCommand(entry.settings)
+    ? await byCommand({ ...entry, prompt }, image, sources, signal)
+    : await byModel(entry, [image, { type: "text", text: prompt }], sources, signal, place);
+  if (text.trim() === "") unavailable("it returned no text");
+  const about = { source: "external", from: `description of a picture by ${by}` } as const;
+  return { text: wrapExternalContent(cutText(text.trim(), entry.maxChars).text, about), by };
+}
+
+async function byCommand(
+  entry: Entry,
+  { mimeType, data }: ImageBlock,
+  { scratch }: DescriptionSources,
+  signal: AbortSignal,
+) {
+  const text = await scratch.use(async (directory) => {
+    const file = join(directory, `input.${mimeType.replace(/^image\/(\w+)$|.*/, "$1") || "bin"}`);
+    await writeFile(file, Buffer.from(data, "base64"), { mode: 0o600 });
+    return runCommand(entry, file, signal);
+  });
+  return { text, by: entry.settings.command ?? "" };
+}
+
+async function byModel(
+  { settings: { provider, model: id } }: Entry,
+  content: readonly (ImageBlock | TextBlock)[],
+  { models, clock }: DescriptionSources,
+  signal: AbortSignal,
+  { sessionKey = "media" }: MediaPlace,
+) {
   const all = models() ?? unavailable("the plugin models does not run");
-  const { provider, model: id } = settings;
   const ref = [provider, id].filter((part) => part !== undefined).join("/");
   const model = chooseModel(all, { configured: ref || undefined, asked: undefined, withImages: true });
-  const content = [image, { type: "text" as const, text: prompt }];
-  const { sessionKey = "media" } = place;
   const answer = await ask({ model, system: SYSTEM, content, sessionKey }, all, clock, signal);
   return { text: answer.text, by: answer.model };
 }

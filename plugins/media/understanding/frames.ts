@@ -29,27 +29,27 @@ export function createFrames({ config, ffmpeg, scratch, slots, clock, signal: st
         invalidRequest(`${bytes.byteLength} bytes are too many: at most ${maxBytes} (tools.media.video.maxBytes)`);
       const late = () => `the video was not read within ${timeoutSeconds} s (tools.media.video.timeoutSeconds)`;
       const signals = caller ? [caller, stopping] : [stopping];
-      return withDeadline({ ms: timeoutSeconds * 1_000, clock, signals, late }, async (signal) => {
-        const release = await slots.take(signal);
-        const work = scratch.use(async (directory) => {
-          const file = join(directory, "input.bin");
-          await writeFile(file, bytes, { mode: 0o600 });
-          const { seconds, hasPictures, hasSound } = await ffmpeg.facts(file, signal);
-          if (!hasPictures) invalidRequest("the file has no pictures");
-          const images: ImageBlock[] = [];
-          const show = (jpeg: Uint8Array | undefined) => {
-            if (!jpeg) return;
-            images.push({ type: "image", data: Buffer.from(jpeg).toString("base64"), mimeType: "image/jpeg" });
-          };
-          for (const at of timesOf(seconds, Math.min(max, maxFrames))) {
-            show(await ffmpeg.picture(file, at, signal));
-          }
-          if (images.length === 0) show(await ffmpeg.picture(file, 0, signal)); // the header may lie about the length
-          if (images.length === 0) invalidRequest("the video has no picture that can be shown");
-          return { images, hasSound, ...(seconds === undefined ? {} : { seconds }) };
-        });
-        return work.finally(release);
-      });
+      return withDeadline({ ms: timeoutSeconds * 1_000, clock, signals, late }, (signal) =>
+        slots.use(signal, () =>
+          scratch.use(async (directory) => {
+            const file = join(directory, "input.bin");
+            await writeFile(file, bytes, { mode: 0o600 });
+            const { seconds, hasPictures, hasSound } = await ffmpeg.facts(file, signal);
+            if (!hasPictures) invalidRequest("the file has no pictures");
+            const images: ImageBlock[] = [];
+            const show = (jpeg: Uint8Array | undefined) => {
+              if (!jpeg) return;
+              images.push({ type: "image", data: Buffer.from(jpeg).toString("base64"), mimeType: "image/jpeg" });
+            };
+            for (const at of timesOf(seconds, Math.min(max, maxFrames))) {
+              show(await ffmpeg.picture(file, at, signal));
+            }
+            if (images.length === 0) show(await ffmpeg.picture(file, 0, signal)); // the header may lie about the length
+            if (images.length === 0) invalidRequest("the video has no picture that can be shown");
+            return { images, hasSound, ...(seconds === undefined ? {} : { seconds }) };
+          }),
+        ),
+      );
     },
   };
 }

@@ -1,4 +1,6 @@
 /** Client of a transcription server: `POST {baseUrl}/audio/transcriptions`. No other file here uses the network. */
+import type { SoundFormat } from "@svc/kit/media";
+import { readBody } from "@svc/kit/net";
 import {
   isSystemTimeout,
   kindOfStatus,
@@ -10,12 +12,11 @@ import {
 } from "@svc/kit/providers";
 import { isGatewayError, unavailable } from "@svc/sdk";
 import type { ProviderAccount } from "@svc/sdk/models";
-import type { SoundFormat } from "../programs/formats.ts";
 
 /** Choice: bytes of an answer. */
 const MAX_ANSWER_BYTES = 1_000_000;
 /** Choice: the name that most compatible servers know. */
-export const DEFAULT_MODEL = "whisper-1";
+const DEFAULT_MODEL = "whisper-1";
 const SERVER = "the transcription server";
 
 export interface SpeechRequest {
@@ -52,7 +53,10 @@ export async function askServer(
       redirect: "manual",
       signal,
     });
-    return textOf(answer, await bodyOf(answer), account);
+    const body = await readBody(answer, MAX_ANSWER_BYTES, () =>
+      refuseAnswer("server_error", `${SERVER} sent more than ${MAX_ANSWER_BYTES} bytes`),
+    );
+    return textOf(answer, body.toString(), account);
   } catch (thrown) {
     signal.throwIfAborted();
     if (isGatewayError(thrown)) throw thrown;
@@ -63,17 +67,6 @@ export async function askServer(
 function unreachable(thrown: unknown, baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);
   return `${SERVER} at ${origin}${pathname} cannot be reached (${systemCodeOf(thrown) ?? "no answer"}); check its baseUrl`;
-}
-
-async function bodyOf(answer: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of answer.body ?? []) {
-    size += part.byteLength;
-    if (size > MAX_ANSWER_BYTES) refuseAnswer("server_error", `${SERVER} sent more than ${MAX_ANSWER_BYTES} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
 }
 
 function textOf(answer: Response, body: string, account: ProviderAccount): string {

@@ -1,18 +1,19 @@
 /** The `Transcription` service: tries the configured engines in order. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AnySignal, type Slots, withDeadline } from "@svc/kit/time";
-import { type Clock, invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
+import { type SoundFormat, sniffSound } from "@svc/kit/media";
+import { AnySignal, type Slots } from "@svc/kit/time";
+import { type Clock, type GatewayError, invalidRequest, unavailable } from "@svc/sdk";
 import type { Transcription } from "@svc/sdk/media";
 import type { ModelAccounts, ProviderAccount } from "@svc/sdk/models";
 import { revealSetting, type Secrets } from "@svc/sdk/secrets";
 import type { AudioConfig, MediaConfig } from "../config.ts";
 import { cutText } from "../documents/cut.ts";
 import { type Ffmpeg, MAX_SOUND_SECONDS } from "../programs/ffmpeg.ts";
-import { soundFormat, type SoundFormat } from "../programs/formats.ts";
 import type { Scratch } from "../programs/scratch.ts";
 import { runCommand } from "./command.ts";
 import { type Entry, isCommand, speechEntries } from "./entries.ts";
+import { firstOf } from "./first-of.ts";
 import { requireAllowed } from "./scope.ts";
 import { askServer } from "./server.ts";
 
@@ -45,6 +46,7 @@ const ADVICE =
 export function createTranscription(sources: TranscriptionSources): Transcription {
   return {
     async transcribe({ bytes }, caller, place) {
+      const { clock } = sources;
       const config = sources.config();
       requireAllowed("audio", config, place);
       const { maxBytes } = config.audio;
@@ -54,21 +56,25 @@ export function createTranscription(sources: TranscriptionSources): Transcriptio
       if (entries.length === 0) unavailable(ADVICE);
       const ending = new AnySignal(caller, sources.signal);
       try {
-        const release = await sources.slots.take(ending.signal);
-        try {
-          return await sources.scratch.use(async (directory) => {
+        return await sources.slots.use(ending.signal, () =>
+          sources.scratch.use(async (directory) => {
             const recording = await recordingOf(bytes, directory, sources.ffmpeg, ending.signal);
-            return { text: await firstOf(entries, recording, sources, ending.signal) };
-          });
-        } finally {
-          release();
-        }
+            const attempts = { failed: "the speech was not transcribed", isFinal, clock, signal: ending.signal };
+            return firstOf(entries, attempts, async (entry, inTime) => {
+              const text = await hear(entry, recording, sources, inTime);
+              return { text: cutText(text.trim(), entry.maxChars).text };
+            });
+          }),
+        );
       } finally {
         ending.release();
       }
     },
   };
 }
+
+/** Every engine would refuse the file. */
+const isFinal = ({ code }: GatewayError) => code === "INVALID_REQUEST";
 
 /** Writes the file under a name of ours, and checks its length. @throws GatewayError `INVALID_REQUEST` */
 async function recordingOf(
@@ -77,7 +83,7 @@ async function recordingOf(
   ffmpeg: Ffmpeg,
   signal: AbortSignal,
 ): Promise<Recording> {
-  const found = soundFormat(bytes);
+  const found = sniffSound(bytes);
   const path = join(directory, `input.${found?.ending ?? "bin"}`);
   await writeFile(path, bytes, { mode: 0o600 });
   const canConvert = await ffmpeg.isInstalled();
@@ -90,31 +96,6 @@ async function recordingOf(
       invalidRequest(`it has ${Math.round(seconds / 60)} minutes; at most ${MAX_SOUND_SECONDS / 60} are transcribed`);
   }
   return { path, bytes, format: isVideo ? undefined : found, canConvert };
-}
-
-/** The text of the first engine that succeeds. */
-async function firstOf(
-  entries: readonly Entry[],
-  recording: Recording,
-  sources: TranscriptionSources,
-  signal: AbortSignal,
-): Promise<string> {
-  const failures: string[] = [];
-  for (const entry of entries) {
-    const { name, timeoutMs, maxChars } = entry;
-    const late = () => `it took longer than ${timeoutMs / 1_000} s (timeoutSeconds)`;
-    try {
-      const text = await withDeadline({ ms: timeoutMs, clock: sources.clock, signals: [signal], late }, (inTime) =>
-        hear(entry, recording, sources, inTime),
-      );
-      return cutText(text.trim(), maxChars).text;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!isGatewayError(error) || error.code === "INVALID_REQUEST") throw error; // every engine would refuse the file
-      failures.push(`${name}: ${messageOf(error).replace("\nNext: ", "; next: ")}`);
-    }
-  }
-  return unavailable(`the speech was not transcribed: ${failures.join("; ")}`);
 }
 
 async function hear(

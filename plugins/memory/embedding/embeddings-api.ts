@@ -1,4 +1,5 @@
 /** Client of an embeddings server: sends texts, returns vectors. No other file here uses the network. */
+import { readBody } from "@svc/kit/net";
 import { AnySignal } from "@svc/kit/time";
 import type { Endpoint } from "./endpoint.ts";
 import { unit } from "./vectors.ts";
@@ -67,7 +68,10 @@ export function createEmbed({ fetch = globalThis.fetch, pause = realPause }: Emb
         redirect: "manual", // the key is sent to the configured address only
         signal: either.signal,
       });
-      const body = await bounded(answer);
+      const bytes = await readBody(answer, MAX_ANSWER_BYTES, () => {
+        throw new EndpointFailure("the response of the embeddings server is too large");
+      });
+      const body = bytes.toString();
       if (answer.status !== 200) throw refusalOf(answer, body, endpoint);
       return vectorsOf(body, texts.length);
     } catch (thrown) {
@@ -106,17 +110,6 @@ function realPause(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(done, ms);
     signal.addEventListener("abort", done, { once: true });
   });
-}
-
-async function bounded(answer: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of answer.body ?? []) {
-    size += part.length;
-    if (size > MAX_ANSWER_BYTES) throw new EndpointFailure("the response of the embeddings server is too large");
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
 }
 
 const ADVICE: Readonly<Record<number, string>> = {

@@ -1,4 +1,5 @@
 /** Reads JSON of a server that may be hostile. */
+import { readBody } from "@svc/kit/net";
 import { unavailable } from "@svc/sdk";
 
 /**
@@ -10,15 +11,11 @@ export async function boundedJson(
   maxBytes: number,
   source: string,
 ): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const bytes of response.body ?? []) {
-    size += bytes.length;
-    if (size > maxBytes) unavailable(`${source} sent more than ${maxBytes} bytes; is it a model server?`);
-    parts.push(bytes);
-  }
+  const body = await readBody(response, maxBytes, () =>
+    unavailable(`${source} sent more than ${maxBytes} bytes; is it a model server?`),
+  );
   try {
-    return JSON.parse(Buffer.concat(parts).toString("utf8"));
+    return JSON.parse(body.toString());
   } catch {
     return unavailable(`${source} sent a response that is not JSON; is it a model server?`);
   }

@@ -9,8 +9,7 @@ import { withDeadline } from "@svc/kit/time";
 import { type Clock, GatewayError, matches, Type, unavailable } from "@svc/sdk";
 import type { SpokenAudio, SpokenWord } from "@svc/sdk/speech";
 import { WebSocket } from "ws";
-import { MAX_AUDIO_BYTES } from "../audio.ts";
-import { spoken } from "./checked.ts";
+import { MAX_AUDIO_BYTES, spoken } from "../audio.ts";
 import { throughProxy } from "./proxy.ts";
 
 export interface EdgeText {

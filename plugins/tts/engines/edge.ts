@@ -16,7 +16,6 @@ export interface EdgeParts {
 }
 
 const ADDRESS = "wss://speech.platform.bing.com/consumer/speech/synthesize/readaloud/edge/v1";
-const DEFAULTS = { voice: "en-US-MichelleNeural", lang: "en-US", outputFormat: "audio-24khz-48kbitrate-mono-mp3" };
 
 const client = lazy(() => import("./edge-client.ts"));
 
@@ -26,7 +25,7 @@ export function createEdge({ settings, timeoutMs, clock, address = ADDRESS }: Ed
     models: [],
     missing: async () => (settings().enabled ? undefined : "set messages.tts.edge.enabled to true"),
     async speak({ text, voice, language, settings: wished = {} }, signal) {
-      const own = { ...DEFAULTS, ...settings() };
+      const own = settings();
       const speed = Number(wished["speed"]);
       const rate = speed >= 0.5 && speed <= 2 ? percent(speed) : own.rate;
       const asked = {

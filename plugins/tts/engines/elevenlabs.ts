@@ -1,6 +1,6 @@
 /** The engine `elevenlabs`: the speech API of ElevenLabs. */
 import type { SpeechEngine, SpeechFormat, SpeechRequest } from "@svc/sdk/speech";
-import { spoken } from "./checked.ts";
+import { spoken } from "../audio.ts";
 import type { KeySource } from "./api-key.ts";
 import { type Fetch, fetchAudio } from "./http-audio.ts";
 import type { TtsConfig } from "../config.ts";
@@ -14,11 +14,6 @@ export interface ElevenLabsParts {
 }
 
 const SETTING = "messages.tts.elevenlabs.apiKey";
-const DEFAULTS = {
-  baseUrl: "https://api.elevenlabs.io",
-  voiceId: "pMsXgVXv3BLzUgSXRplE",
-  modelId: "eleven_multilingual_v2",
-};
 /** Spec: protocol/methods-tts.md. */
 const MODELS = ["eleven_multilingual_v2", "eleven_turbo_v2_5", "eleven_monolingual_v1"];
 const OUTPUT: Readonly<Record<SpeechFormat, string>> = {
@@ -33,7 +28,7 @@ export function createElevenLabs({ settings, key, fetch = globalThis.fetch }: El
     models: MODELS,
     missing: async () => (key.isSet() ? undefined : `set ${SETTING} or the variable ELEVENLABS_API_KEY`),
     async speak(request, signal) {
-      const own = { ...DEFAULTS, ...settings() };
+      const own = settings();
       const url = new URL(`${own.baseUrl.replace(/\/+$/, "")}/v1/text-to-speech/`);
       url.pathname += encodeURIComponent(request.voice ?? own.voiceId);
       url.searchParams.set("output_format", OUTPUT[request.format]);

@@ -3,7 +3,7 @@ import { invalidRequest, unavailable } from "@svc/sdk";
 import type { SpeechEngine } from "@svc/sdk/speech";
 import type { TtsConfig } from "../config.ts";
 import { findProgram, runBytes } from "../programs.ts";
-import { spoken } from "./checked.ts";
+import { spoken } from "../audio.ts";
 
 export interface EspeakParts {
   readonly settings: () => TtsConfig["espeak"];
@@ -25,7 +25,7 @@ export function createEspeak({ settings }: EspeakParts): SpeechEngine {
         : undefined,
     async speak({ text, voice, language, settings: wished = {} }, signal) {
       const file = (await findProgram(PROGRAM)) ?? unavailable("espeak-ng is not installed on the gateway");
-      const name = voice ?? language ?? settings().voice ?? "en";
+      const name = voice ?? language ?? settings().voice;
       if (!VOICE.test(name)) invalidRequest(`"${name}" is not a voice of espeak-ng; see: espeak-ng --voices`);
       const speed = Number(wished["speed"]);
       const rate = speed >= 0.5 && speed <= 2 ? Math.round(WORDS_PER_MINUTE * speed) : WORDS_PER_MINUTE;

@@ -1,4 +1,6 @@
 /** One HTTP request for audio to a service that the operator configured, so it may have any address. */
+import { readBody } from "@svc/kit/net";
+import { systemCodeOf } from "@svc/kit/providers";
 import { GatewayError, unavailable } from "@svc/sdk";
 import { MAX_AUDIO_BYTES } from "../audio.ts";
 
@@ -27,11 +29,14 @@ export async function fetchAudio(fetch: Fetch, request: AudioRequest): Promise<U
       signal,
     });
     if (answer.status !== 200) return await refused(answer, request);
-    return await bounded(answer, engine);
+    return await readBody(answer, MAX_AUDIO_BYTES, () =>
+      unavailable(`${engine} returned more than ${MAX_AUDIO_BYTES} bytes`),
+    );
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof GatewayError) throw error;
-    return unavailable(`${engine} cannot be reached (${reasonOf(error)})`);
+    // Not its message, which may quote a header, and thereby the key.
+    return unavailable(`${engine} cannot be reached (${systemCodeOf(error) ?? "no response"})`);
   }
 }
 
@@ -49,21 +54,4 @@ async function refused(answer: Response, { engine, keySetting }: AudioRequest): 
   const moved = status >= 300 && status < 400 ? "it has moved: update its baseUrl" : undefined;
   const words = advice[status] ?? moved;
   return unavailable(`${engine} returned status ${status}${words === undefined ? "" : `; ${words}`}`);
-}
-
-async function bounded(answer: Response, engine: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_AUDIO_BYTES) unavailable(`${engine} returned more than ${MAX_AUDIO_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-/** The error code if there is one: messages may quote a header, and thereby the key. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : undefined;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : "no response";
 }

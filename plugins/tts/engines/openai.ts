@@ -1,6 +1,6 @@
 /** The engine `openai`: the speech API of OpenAI, and services with the same API. */
 import type { SpeechEngine, SpokenAudio } from "@svc/sdk/speech";
-import { spoken } from "./checked.ts";
+import { spoken } from "../audio.ts";
 import type { KeySource } from "./api-key.ts";
 import { type Fetch, fetchAudio } from "./http-audio.ts";
 import type { TtsConfig } from "../config.ts";
@@ -12,7 +12,6 @@ export interface OpenAiParts {
 }
 
 const SETTING = "messages.tts.openai.apiKey";
-const DEFAULTS = { baseUrl: "https://api.openai.com/v1", model: "gpt-4o-mini-tts", voice: "alloy" };
 /** Spec: protocol/methods-tts.md. */
 const MODELS = ["gpt-4o-mini-tts", "tts-1", "tts-1-hd"];
 const VOICES = [
@@ -39,7 +38,7 @@ export function createOpenAi({ settings, key, fetch = globalThis.fetch }: OpenAi
     voices: VOICES,
     missing: async () => (key.isSet() ? undefined : `set ${SETTING} or the variable OPENAI_API_KEY`),
     async speak({ text, format, voice, model, settings: wished = {} }, signal): Promise<SpokenAudio> {
-      const { baseUrl, ...own } = { ...DEFAULTS, ...settings() };
+      const { baseUrl, ...own } = settings();
       const speed = Number(wished["speed"]);
       const body = {
         model: model ?? own.model,

@@ -13,6 +13,7 @@ export * from "./policy.ts";
 export * from "./policy-file.ts";
 export { meansProfiled, PROFILED } from "./profiles/index.ts";
 export * from "./questions.ts";
+export * from "./run-for-bytes.ts";
 export * from "./run-program.ts";
 export { runnerOf, type Runner } from "./runners.ts";
 export * from "./sandbox/index.ts";

@@ -42,6 +42,23 @@ export async function readPrivateFile(path: string, options: PrivateFileOptions)
   }
 }
 
+/**
+ * The value in a private JSON file; `undefined`: there is no file.
+ * @throws Error with the reason, without content, if the file cannot be used
+ */
+export async function readPrivateJson(path: string, options: PrivateFileOptions): Promise<unknown> {
+  const read = await readPrivateFile(path, options);
+  if (!Buffer.isBuffer(read)) {
+    if (read.fault === "missing") return undefined;
+    throw new Error(`it is not a private file (${read.fault})`);
+  }
+  try {
+    return JSON.parse(read.toString()) as unknown;
+  } catch {
+    throw new Error("it is not JSON");
+  }
+}
+
 const OPENING: ReadonlyMap<string, "missing" | "link" | "special"> = new Map([
   ["ENOENT", "missing"],
   ["ENOTDIR", "missing"],

@@ -1,3 +1,4 @@
-/** Images and documents in a request: `@svc/kit/media`. */
+/** Images and documents in a request, and formats of sound files: `@svc/kit/media`. */
 export * from "./attachments.ts";
 export * from "./request-media.ts";
+export * from "./sound.ts";

@@ -5,6 +5,8 @@ export interface Slots {
    * @throws the refusal if too many are waiting; the signal's reason
    */
   take(signal: AbortSignal): Promise<() => void>;
+  /** Waits for a slot, and releases it when `work` has ended. @throws as `take`; errors of `work` */
+  use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
 /**
@@ -30,7 +32,7 @@ export function createSlots(count: () => number, maxWaiting: number, refuse: () 
     };
   }
 
-  return {
+  const slots: Slots = {
     async take(signal) {
       signal.throwIfAborted();
       if (used < count()) {
@@ -56,5 +58,14 @@ export function createSlots(count: () => number, maxWaiting: number, refuse: () 
       });
       return slot();
     },
+    async use(signal, work) {
+      const done = await slots.take(signal);
+      try {
+        return await work();
+      } finally {
+        done();
+      }
+    },
   };
+  return slots;
 }

@@ -128,6 +128,15 @@ describe("a text", () => {
     });
   });
 
+  it("is spoken without its wishes, if the selected engine is not ready", async () => {
+    const { speaking, asked } = scene({ openai: LACKS, edge: {} }, { config: { provider: "openai" } });
+    await speaking.speak({ text: "Hi", wishes: { voice: "nova" } }, never);
+    assert.deepEqual(
+      asked.map(({ by, voice }) => [by, voice]),
+      [["edge", undefined]],
+    );
+  });
+
   it("is wanted as Opus for a channel with voice messages, else as MP3", async () => {
     const { speaking, asked } = scene({ edge: {} });
     for (const channel of ["voice", "text", undefined])

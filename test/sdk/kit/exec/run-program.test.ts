@@ -1,7 +1,7 @@
 /** Running one program: what comes out, what goes in, and what is left of it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type ProgramStart, runProgram, startProgram } from "@svc/kit/exec";
+import { type ProgramStart, runForBytes, runProgram, startProgram } from "@svc/kit/exec";
 
 const never = new AbortController().signal;
 const base = { file: "/bin/sh", cwd: "/", env: { PATH: "/usr/bin:/bin" }, signal: never, stopReason: "stopped" };
@@ -62,4 +62,21 @@ describe("a program", { timeout: 120_000, skip: process.platform === "win32" && 
       else assert.ok(isAlive() && process.kill(pid, "SIGKILL"));
     });
   }
+
+  it("that writes bytes returns them, or why it failed", async () => {
+    const bytes = (script: string, maxBytes = 100) =>
+      runForBytes({ ...base, argv: sh(script), maxBytes, timeoutMs: 10_000 });
+    const input = Buffer.from([0, 255, 10]);
+    const copied = await runForBytes({ ...base, argv: ["cat"], file: "/bin/cat", input, maxBytes: 3 });
+    assert.deepEqual(copied, { bytes: input });
+    const failed = await bytes("echo first >&2; printf 'the \\033[1mlast\\n' >&2; exit 3");
+    assert.deepEqual(failed, { failure: "the  [1mlast", timedOut: false });
+    assert.deepEqual(await bytes("exit 3"), { failure: "exit code 3", timedOut: false });
+    const calm = await bytes("trap 'exit 0' TERM; echo twelve bytes; sleep 60 & wait", 11);
+    assert.deepEqual(calm, { failure: "it wrote more than 11 bytes", timedOut: false }, "although it exits with 0");
+    const ending = new AbortController();
+    const ended = runForBytes({ ...base, argv: sh("exec sleep 60"), maxBytes: 1, signal: ending.signal });
+    ending.abort(new Error("enough"));
+    await assert.rejects(ended, /enough/);
+  });
 });
