@@ -1,12 +1,12 @@
 /** Temporary audio files in a private directory. Spec: protocol/methods-tts.md `audioPath`. */
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, unavailable } from "@svc/sdk";
 import type { Spoken } from "@svc/sdk/speech";
 
 /** Spec: about 5 minutes. */
-export const KEEP_MS = 300_000;
+const KEEP_MS = 300_000;
 /** Choice: files that exist at the same time; the oldest is deleted for a new one. */
 const MAX_FILES = 50;
 
@@ -21,18 +21,20 @@ export interface AudioFiles {
 
 /** @param directory creates it: the first access to the private directory of the plugin */
 export function createAudioFiles(directory: () => string, clock: Clock): AudioFiles {
-  let opened: Promise<string> | undefined;
-  let place: string | undefined;
+  const place = () => join(directory(), "audio");
+  let opened: Promise<void> | undefined;
   /** By path: cancels its timer. */
   const kept = new Map<string, () => void>();
 
   /** Files that an earlier process left are deleted: nobody knows their age. */
-  async function open(): Promise<string> {
-    place = join(directory(), "audio");
-    await rm(place, { recursive: true, force: true });
-    await mkdir(place, { recursive: true, mode: 0o700 });
-    await chmod(place, 0o700);
-    return place;
+  async function open(): Promise<void> {
+    try {
+      await rm(place(), { recursive: true, force: true });
+      await mkdir(place(), { recursive: true, mode: 0o700 });
+    } catch (error) {
+      opened = undefined; // the next file tries again
+      throw error;
+    }
   }
 
   async function remove(path: string): Promise<void> {
@@ -43,9 +45,9 @@ export function createAudioFiles(directory: () => string, clock: Clock): AudioFi
 
   return {
     async add({ bytes, extension, words }) {
-      opened ??= open();
       try {
-        const path = join(await opened, `${randomUUID()}${extension}`);
+        await (opened ??= open());
+        const path = join(place(), `${randomUUID()}${extension}`);
         const [oldest] = kept.keys();
         if (kept.size >= MAX_FILES && oldest !== undefined) await remove(oldest);
         await writeFile(path, bytes, { mode: 0o600, flag: "wx" });
@@ -57,17 +59,14 @@ export function createAudioFiles(directory: () => string, clock: Clock): AudioFi
         );
         return path;
       } catch (error) {
-        opened = undefined;
         return unavailable("the audio file cannot be written; check the disk of the state directory", { cause: error });
       }
     },
 
     async clean(dryRun) {
-      const found = join(directory(), "audio");
-      const names = await readdir(found).catch(() => []);
       let count = 0;
-      for (const name of names) {
-        const path = join(found, name);
+      for (const name of await readdir(place()).catch(() => [])) {
+        const path = join(place(), name);
         const facts = await stat(path).catch(() => undefined);
         if (!facts || clock.now() - facts.mtimeMs < KEEP_MS) continue;
         count += 1;
@@ -79,7 +78,7 @@ export function createAudioFiles(directory: () => string, clock: Clock): AudioFi
     async close() {
       for (const cancel of kept.values()) cancel();
       kept.clear();
-      if (place !== undefined) await rm(place, { recursive: true, force: true });
+      if (opened) await rm(place(), { recursive: true, force: true });
     },
   };
 }
