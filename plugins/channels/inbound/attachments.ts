@@ -24,8 +24,6 @@ const ALL_FILES_MS = 120_000;
 const MAX_IMAGES = 8;
 const MAX_IMAGE_CHARS = 27_000_000;
 const MAX_NAME_CHARS = 120;
-/** Choice: pictures of one video. */
-const MAX_FRAMES = 4;
 /** Choice: limits of documents in a message. */
 const LIMITS: DocumentLimits = {
   maxChars: 100_000,
@@ -217,7 +215,7 @@ async function readVideo(
   const [viewer, speech] = [frames.get(), transcription.get()];
   if (!viewer) return { note: `[${head}: its content cannot be read: the plugin media does not run]` };
   const place = placeOf(message);
-  const { images, seconds, hasSound } = await viewer.keyFrames(file, { max: MAX_FRAMES }, signal, place);
+  const { images, seconds, hasSound } = await viewer.keyFrames(file, { max: MAX_IMAGES }, signal, place);
   const length = seconds === undefined ? "" : `, ${Math.round(seconds)} s`;
   const shown = `[${head}${length}: ${images.length} pictures of it]`;
   if (!hasSound || !speech) return { images, note: shown };

@@ -22,7 +22,8 @@ type Content = Omit<Piece, "id" | "replyTo" | "buttons">;
 
 /**
  * The files, each in a message of its own, then the text; a text that fits is in the message of the only file. With
- * `mediaLast`, the text comes first, so that it may replace a draft. Buttons are below the last message. The result does not change while the plugin of the channel stays the same.
+ * `mediaLast`, the text comes first, so that it may replace a draft. Buttons are below the last message. The result does
+ * not change while the plugin of the channel stays the same.
  */
 export function piecesOf(
   message: NewText,

@@ -117,13 +117,13 @@ describe("a message with files", { timeout: 120_000 }, () => {
 
   it("with a video reaches it as described pictures and words", { skip: without("ffmpeg") }, async (t) => {
     const { url, uploads } = await speechServer(t, json({ text: "up they go" }));
-    const media = { audio: { models: [{ baseUrl: url }] }, video: { maxFrames: 2 } };
+    const media = { audio: { models: [{ baseUrl: url }] }, video: { maxFrames: 6 } };
     const scene = await chat(t, { "clip.mp4": video(4) }, media);
     await scene.bird.says("", sends("clip.mp4", "video"));
     const got = await scene.got();
-    assert.match(got, /\[video [^\]]*clip\.mp4, [^\]]*, 4 s: 2 pictures of it\]/);
+    assert.match(got, /\[video [^\]]*clip\.mp4, [^\]]*, 4 s: 6 pictures of it\]/);
     assert.match(got, /\[its sound\].*EXTERNAL.*up they go/);
-    assert.equal(got.split("two red kites").length - 1, 2);
+    assert.equal(got.split("two red kites").length - 1, 6);
     assert.equal(uploads[0]?.file.type, "audio/flac");
   });
 
