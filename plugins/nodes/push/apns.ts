@@ -96,7 +96,7 @@ function answerOf(
   signal: AbortSignal,
 ): Promise<PushOutcome> {
   return new Promise((resolve, reject) => {
-    session.once("error", reject);
+    session.on("error", reject);
     signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
     const request = session.request(headers);
     let outcome = { ok: false, status: 0 };
@@ -106,7 +106,7 @@ function answerOf(
       outcome = { ok: status === 200, status, ...(typeof apnsId === "string" && { apnsId: apnsId.slice(0, 100) }) };
     });
     request.on("data", (chunk: string) => (text = (text + chunk).slice(0, MAX_ANSWER)));
-    request.once("error", reject);
+    request.on("error", reject);
     request.once("end", () => {
       const reason = reasonIn(text);
       if (outcome.status === 0) reject(new Error("no response"));
