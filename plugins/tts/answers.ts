@@ -33,7 +33,19 @@ export function autoOf(prefs: Prefs, config: Pick<TtsConfig, "auto" | "enabled">
   return prefs.auto ?? older(prefs.enabled) ?? config.auto ?? older(config.enabled) ?? "off";
 }
 
-export function createSpeech({ speaking, config, prefs, sessions, fitting: sources, log }: AnswerSources): Speech {
+/** The service, and whether and when answers of a session are spoken. */
+export interface SessionSpeech extends Speech {
+  auto(sessionKey: string): Promise<SpeechAuto>;
+}
+
+export function createSpeech({
+  speaking,
+  config,
+  prefs,
+  sessions,
+  fitting: sources,
+  log,
+}: AnswerSources): SessionSpeech {
   async function auto(sessionKey: string): Promise<SpeechAuto> {
     const entry = await sessions.get()?.get(sessionKey);
     const own = entry?.["ttsAuto"];

@@ -2,14 +2,15 @@
 import { invalidRequest, type Live, matches } from "@svc/sdk";
 import type { ChatCommand, ChatCommandCall } from "@svc/sdk/commands";
 import type { Sessions } from "@svc/sdk/sessions";
-import { type Speech, SpeechAuto } from "@svc/sdk/speech";
+import { SpeechAuto } from "@svc/sdk/speech";
+import type { SessionSpeech } from "./answers.ts";
 import type { AudioFiles } from "./audio-files.ts";
 import { type MethodSources, selectEngine, statusOf } from "./methods.ts";
 import { type ConversationSources, isConversation, sayInConversation } from "./sending.ts";
 
 export interface CommandSources
   extends ConversationSources, Pick<MethodSources, "view" | "config" | "prefs" | "clock"> {
-  readonly speech: Speech;
+  readonly speech: SessionSpeech;
   readonly sessions: Live<Pick<Sessions, "ensure">>;
   readonly files: AudioFiles;
   /** Aborts when the plugin stops. */

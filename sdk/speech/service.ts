@@ -1,6 +1,5 @@
 /** The `SpeechEngine` extension point and the `Speech` service. */
 import { defineExtensionPoint, defineService } from "../service.ts";
-import type { SpeechAuto } from "./contract.ts";
 
 /** Formats of audio: `opus` is Opus in an Ogg file, which channels send as a voice message. */
 export type SpeechFormat = "opus" | "mp3" | "wav";
@@ -84,8 +83,6 @@ export interface Spoken extends SpokenAudio {
 
 /** Speaks texts. */
 export interface Speech {
-  /** Whether and when answers of this session are spoken. */
-  auto(sessionKey: string): Promise<SpeechAuto>;
   /**
    * What the system prompt of a run in this session says about speech, e.g. how the model marks texts to speak;
    * `undefined`: nothing.

@@ -110,7 +110,6 @@ describe("a person who speaks", limited, () => {
   const fakeSpeech = (interrupted: string[]) =>
     pluginOf("fake-speech", { provides: [Speech] }, (gateway) =>
       gateway.provide(Speech, {
-        auto: async () => "off",
         hint: async () => undefined,
         answer: async ({ text }) => ({ text }),
         speak: () => Promise.reject(new Error("not asked")),
