@@ -79,7 +79,7 @@ export async function speakWithEdge(asked: EdgeText, context: EdgeContext): Prom
   });
 }
 
-/** The credential depends on the time; the service tells its own when it refuses one. */
+/** The credential contains the time. A response that refuses it has the time of the service, for a second attempt. */
 async function askedTwice(asked: EdgeText, context: EdgeContext, maxBytes: number): Promise<Part> {
   const now = context.clock.now();
   try {

@@ -32,7 +32,7 @@ describe("voicewake.get and voicewake.set", limited, () => {
   const start = (t: TestContext, stateDir = directory(t)) => testGateway(t, { plugins: ["talk"], stateDir });
   const fileIn = (stateDir: string) => join(stateDir, "settings", "voicewake.json");
 
-  it("the default words, then those that were set, also after a restart; every client is told", async (t) => {
+  it("starts with the default words, keeps those that are set over a restart, and notifies every client", async (t) => {
     const stateDir = directory(t);
     const { client, connect, gateway } = await start(t, stateDir);
     assert.deepEqual(await client.call(voicewake.get, {}), { triggers: DEFAULTS });

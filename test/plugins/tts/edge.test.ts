@@ -87,7 +87,7 @@ describe("the engine edge", { timeout: 60_000 }, () => {
     assert.equal(upgrades[0]?.headers.origin, "chrome-extension://jdiccldimpdaibmpdkjnbmckianbfold");
   });
 
-  it("lets nothing out of the voice name into the SSML, and takes speed and voice of a model", async (t) => {
+  it("escapes the name of the voice in the SSML, and uses speed and voice of a model", async (t) => {
     const { engine, frames } = await scene(t);
     await engine.speak({ ...says("x"), voice: "a'/><evil", settings: { speed: 0.8 } }, never);
     assert.match(frames[1] ?? "", /<voice name="a&apos;\/&gt;&lt;evil">.*rate="-20%"/);
