@@ -1,5 +1,5 @@
 /** One HTTP request to a search engine. The operator chooses the engine, so it may have any address. */
-import { readBody } from "@svc/kit/net";
+import { readBody } from "@svc/kit/body";
 import { type ErrorCode, GatewayError, unavailable } from "@svc/sdk";
 
 export interface SearchRequest {

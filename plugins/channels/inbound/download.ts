@@ -1,5 +1,5 @@
 /** Downloads a file of a message, with limits on size, time and redirects. */
-import { readBody } from "@svc/kit/net";
+import { readBody } from "@svc/kit/body";
 import { AnySignal } from "@svc/kit/time";
 import { invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
 import type { MediaSource } from "@svc/sdk/channels";

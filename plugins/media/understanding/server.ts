@@ -1,6 +1,6 @@
 /** Client of a transcription server: `POST {baseUrl}/audio/transcriptions`. No other file here uses the network. */
 import type { SoundFormat } from "@svc/kit/media";
-import { readBody } from "@svc/kit/net";
+import { readBody } from "@svc/kit/body";
 import {
   isSystemTimeout,
   kindOfStatus,

@@ -1,5 +1,5 @@
 /** Client of an embeddings server: sends texts, returns vectors. No other file here uses the network. */
-import { readBody } from "@svc/kit/net";
+import { readBody } from "@svc/kit/body";
 import { AnySignal } from "@svc/kit/time";
 import type { Endpoint } from "./endpoint.ts";
 import { unit } from "./vectors.ts";

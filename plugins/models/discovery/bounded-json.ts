@@ -1,5 +1,5 @@
 /** Reads JSON of a server that may be hostile. */
-import { readBody } from "@svc/kit/net";
+import { readBody } from "@svc/kit/body";
 import { unavailable } from "@svc/sdk";
 
 /**

@@ -1,5 +1,5 @@
 /** One HTTP request for audio to a service that the operator configured, so it may have any address. */
-import { readBody } from "@svc/kit/net";
+import { readBody } from "@svc/kit/body";
 import { systemCodeOf } from "@svc/kit/providers";
 import { GatewayError, unavailable } from "@svc/sdk";
 import { MAX_AUDIO_BYTES } from "../audio.ts";

@@ -1,3 +1,5 @@
+/** Bounded response bodies: `@svc/kit/body`. */
+
 /**
  * The whole body of a response.
  * @param refuse throws; called for a body above `maxBytes`, whose rest is not read
