@@ -5,6 +5,8 @@ import { GatewayError, invalidRequest } from "@svc/sdk";
 import {
   askYes,
   type CommandContext,
+  commandText,
+  cut,
   defineCommands,
   isTerminal,
   show,
@@ -37,12 +39,7 @@ export default defineCommands([
             ? ["No skills. Next: svc skills install <folder, archive, URL or npm:<package>>"]
             : table([
                 ["SKILL", "STATE", "SOURCE", "DESCRIPTION"],
-                ...all.map((one) => [
-                  visible(one.name),
-                  stateOf(one),
-                  one.source,
-                  visible(one.description).slice(0, 80),
-                ]),
+                ...all.map((one) => [visible(one.name), stateOf(one), one.source, cut(visible(one.description), 80)]),
               ]),
         );
       }),
@@ -99,7 +96,7 @@ export default defineCommands([
     run: (context) =>
       withGateway(context, ADMIN, async (client) => {
         const [what = ""] = context.args;
-        return (await isSource(what)) ? add(context, client, what) : installPrograms(context, client, what);
+        return isSource(what) ? add(context, client, what) : installPrograms(context, client, what);
       }),
   },
   {
@@ -169,8 +166,8 @@ function infoLines(skill: SkillStatus): readonly string[] {
   ];
 }
 
-/** A name has neither a slash nor the ending of an archive, so it is no path, unless a folder has it. */
-async function isSource(what: string): Promise<boolean> {
+/** A path, an address or a package; the name of a skill has neither a slash nor the ending of an archive. */
+function isSource(what: string): boolean {
   return /[/\\]|^npm:|\.(?:zip|tgz|tar\.gz)$/i.test(what);
 }
 
@@ -215,7 +212,7 @@ async function add(context: CommandContext, client: GatewayClient, what: string)
   const about = await client.call(skills.add, params, { timeoutMs: ADD_MS });
   if (!context.json) for (const line of packageLines(about)) context.print(line);
   if (about.replaces && force !== true) {
-    context.note(`${visible(about.name)} is already installed. Next: svc skills install ${visible(what)} --force`);
+    context.note(`${visible(about.name)} is already installed. Next: ${nextInstall(what)} --force`);
     return 1;
   }
   if (yes !== true) {
@@ -228,9 +225,13 @@ async function add(context: CommandContext, client: GatewayClient, what: string)
   const done = await client.call(skills.add, { ...params, digest: about.digest }, { timeoutMs: ADD_MS });
   show(context, done, ({ directory, install, name }) => [
     `Installed ${visible(directory)}`,
-    ...(install.length > 0 ? [`Next: svc skills install ${visible(name)}`] : []),
+    ...(install.length > 0 ? [`Next: ${nextInstall(name)}`] : []),
   ]);
   return 0;
+}
+
+function nextInstall(what: string): string {
+  return visible(commandText(["svc", "skills", "install", what]));
 }
 
 function packageLines({
@@ -251,21 +252,20 @@ function packageLines({
   ];
 }
 
-async function create({ args: [name = ""], options, stateDir, print, json }: CommandContext): Promise<void> {
+async function create(context: CommandContext): Promise<void> {
+  const [name = ""] = context.args;
   if (!/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/.test(name)) {
     invalidRequest("the name of a skill has up to 64 lower-case letters, digits and -, e.g. release-notes");
   }
-  const { dir } = options;
-  const directory = join(typeof dir === "string" ? resolve(dir) : join(stateDir, "skills"), name);
+  const { dir } = context.options;
+  const directory = join(typeof dir === "string" ? resolve(dir) : join(context.stateDir, "skills"), name);
   if (await stat(directory).catch(() => undefined)) invalidRequest(`${directory} exists already; choose another name`);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, "SKILL.md");
   await writeFile(path, scaffold(name), { flag: "wx", mode: 0o600 });
-  print(
-    json
-      ? { path }
-      : `Created ${visible(path)}. Next: write its description and instructions, then svc skills info ${name}`,
-  );
+  show(context, { path }, () => [
+    `Created ${visible(path)}. Next: write its description and instructions, then svc skills info ${name}`,
+  ]);
 }
 
 function scaffold(name: string): string {

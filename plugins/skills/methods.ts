@@ -1,25 +1,29 @@
 /** Handlers of `skills.*`. Spec: protocol/methods-skills.md. */
-import { lstat, mkdir, rename, rm } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Handlers, invalidRequest, lazy, notFound, unavailable } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
-import type { ConfigEdit, ConfigStore } from "@svc/sdk/config";
+import { valueAt } from "@svc/sdk/cli";
+import type { ConfigStore } from "@svc/sdk/config";
 import type { skills } from "@svc/sdk/skills";
 import type { InstallerSources, InstallResult } from "./install/installer.ts";
-import type { PackageSources } from "./install/packages.ts";
+import { obstacles } from "./library/eligibility.ts";
 import { binsOf } from "./library/environment.ts";
 import type { Library } from "./library/library.ts";
+import { isSkillName } from "./library/manifest.ts";
 
 /** Spec: methods-skills.md §3. */
 const INSTALL_MS = { default: 300_000, most: 900_000 };
 
-export interface MethodSources {
+export interface MethodSources extends Omit<InstallerSources, "tools"> {
   readonly library: () => Promise<Library>;
   readonly agents: () => Pick<AgentDirectory, "list" | "defaultId">;
   readonly store: () => Pick<ConfigStore, "edit"> | undefined;
-  readonly installer: (library: Library) => Omit<InstallerSources, "tools">;
-  readonly packages: (library: Library) => PackageSources;
+  /** Private directory of the plugin, on the same disk as the installed skills. */
+  readonly workDir: () => string;
 }
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const loadInstaller = lazy(() => import("./install/installer.ts"));
 const loadPackages = lazy(() => import("./install/packages.ts"));
@@ -55,15 +59,19 @@ export function createHandlers(sources: MethodSources): Handlers<typeof skills> 
     async install({ params: { name, installId, timeoutMs = INSTALL_MS.default }, signal }) {
       const lib = await library();
       const { all } = await lib.of(agents().defaultId);
-      const skill = all.find((one) => one.skill.name === name)?.skill;
-      if (!skill) return failed(`there is no skill ${JSON.stringify(name)}; see svc skills list`);
+      const { createInstaller, notRun } = await loadInstaller();
+      const failed = (message: string) => refused(notRun(message));
+      const found = all.find((one) => one.skill.name === name);
+      if (!found) return failed(`there is no skill ${JSON.stringify(name)}; see svc skills list`);
+      const { skill, status } = found;
+      const [obstacle] = obstacles(status);
+      if (status.outside && obstacle) return failed(`the skill ${name}: ${obstacle.why}. Next: ${obstacle.next}`);
       const spec = skill.install.find(({ id }) => id === installId);
       if (!spec) {
         const ids = skill.install.map(({ id }) => id).join(", ") || "none";
         return failed(`the skill ${name} has no installer ${JSON.stringify(installId)}; it has: ${ids}`);
       }
-      const { createInstaller } = await loadInstaller();
-      installer ??= createInstaller({ ...sources.installer(lib), tools: lib.tools });
+      installer ??= createInstaller({ ...sources, tools: lib.tools });
       const request = { skillKey: skill.skillKey, spec, timeoutMs: Math.min(timeoutMs, INSTALL_MS.most), signal };
       const result = await installer(request);
       lib.forget();
@@ -76,31 +84,11 @@ export function createHandlers(sources: MethodSources): Handlers<typeof skills> 
       const config = store() ?? unavailable("the configuration cannot be written: this gateway has no file");
       let entry: Record<string, unknown> = {};
       await config.edit({ actor: principal.id, action: "skills.update" }, (parsed) => {
-        entry = structuredClone(at(parsed, ["skills", "entries", skillKey]));
-        const edits: ConfigEdit[] = [];
-        const set = (path: readonly string[], value: unknown) =>
-          void edits.push({ path: ["skills", "entries", skillKey, ...path], ...(value !== undefined && { value }) });
-        if (enabled !== undefined) set(["enabled"], (entry["enabled"] = enabled));
-        if (apiKey !== undefined) {
-          const key = apiKey.trim() === "" ? undefined : apiKey.trim();
-          if (key === undefined) delete entry["apiKey"];
-          else entry["apiKey"] = key;
-          set(["apiKey"], key);
-        }
-        if (Object.keys(env).length > 0) {
-          const variables = { ...at(entry, ["env"]) };
-          for (const [variable, value] of Object.entries(env)) {
-            if (value.trim() === "") delete variables[variable];
-            else variables[variable] = value.trim();
-          }
-          if (Object.keys(variables).length === 0) delete entry["env"];
-          else entry["env"] = variables;
-          set(["env"], entry["env"]);
-        }
-        // The entry is created even if nothing in it is set.
-        return edits.length > 0 && Object.keys(entry).length > 0
-          ? edits
-          : [{ path: ["skills", "entries", skillKey], value: entry }];
+        const path = ["skills", "entries", skillKey];
+        const former = fieldsOf(valueAt(parsed, path));
+        const variables = changed(fieldsOf(former["env"]), env);
+        entry = changed(former, { enabled, apiKey, env: Object.keys(variables).length > 0 ? variables : "" });
+        return [{ path, value: entry }]; // also if nothing in it is set
       });
       return { ok: true, skillKey, config: entry };
     },
@@ -108,34 +96,27 @@ export function createHandlers(sources: MethodSources): Handlers<typeof skills> 
     async add({ params, signal }) {
       const lib = await library();
       const { addSkill } = await loadPackages();
-      const about = await addSkill(params, sources.packages(lib), signal);
+      const { outbound, env, workDir } = sources;
+      const about = await addSkill(params, { managedDir: lib.managedDir, workDir: workDir(), outbound, env }, signal);
       if (about.installed) lib.forget();
       return about;
     },
 
     async remove({ params: { name } }) {
       const lib = await library();
-      const { folderName } = await loadPackages();
-      const directory = join(lib.managedDir, folderName(name));
-      const isThere = (await lstat(directory).catch(() => undefined)) !== undefined;
+      const directory = join(lib.managedDir, name);
+      const isThere = isSkillName(name) && (await lstat(directory).catch(() => undefined)) !== undefined;
       if (!isThere)
         notFound(
           `no skill ${JSON.stringify(name)} is installed in ${lib.managedDir}; svc skills list shows where skills are`,
         );
-      const { workDir } = sources.packages(lib);
-      await mkdir(workDir, { recursive: true, mode: 0o700 });
-      const gone = join(workDir, `removed-${process.pid}-${performance.now()}`);
-      await rename(directory, gone); // at once, so that nobody reads half of it
-      await rm(gone, { recursive: true, force: true });
-      await rm(lib.tools.home(name), { recursive: true, force: true });
+      const key = (await lib.installedKey(name)) ?? name;
+      await rm(directory, { recursive: true, force: true });
+      await rm(lib.tools.home(key), { recursive: true, force: true });
       lib.forget();
       return { ok: true, directory };
     },
   };
-}
-
-function failed(message: string): never {
-  return refused({ ok: false, message, stdout: "", stderr: "", code: null });
 }
 
 /** Sends the result in the same frame. Spec: methods-skills.md §3. */
@@ -143,9 +124,17 @@ function refused(payload: InstallResult): never {
   return unavailable(payload.message, { payload });
 }
 
-function at(value: unknown, path: readonly string[]): Record<string, unknown> {
-  let found = value;
-  for (const key of path)
-    found = Object.hasOwn(Object(found), key) ? (found as Record<string, unknown>)[key] : undefined;
-  return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as Record<string, unknown>) : {};
+/** A copy with the changes: a blank text removes a value, `undefined` leaves it as it is. */
+function changed(fields: Fields, changes: Fields): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...fields };
+  for (const [key, value] of Object.entries(changes)) {
+    const given = typeof value === "string" ? value.trim() : value;
+    if (given === "") delete result[key];
+    else if (given !== undefined) result[key] = given;
+  }
+  return result;
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }

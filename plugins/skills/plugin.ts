@@ -57,15 +57,17 @@ export default definePlugin({
     const ofCommands = createSkills({ library, config: () => config, secrets: () => services.secrets.get() });
     gateway.extend(Skills, "skills", ofCommands);
     gateway.extend(Tool, "skill", skillTool(library));
-    const outbound = () => services.outbound.get();
     gateway.serve(
       skills,
       createHandlers({
         library,
         agents: () => services.agents,
         store: () => services.store.get(),
-        installer: () => ({ settings: () => config.install, outbound, env, signal }),
-        packages: ({ managedDir }) => ({ managedDir, workDir: gateway.stateDir, outbound, env }),
+        settings: () => config.install,
+        outbound: () => services.outbound.get(),
+        workDir: () => gateway.stateDir,
+        env,
+        signal,
       }),
     );
     gateway.hooks.runPrompt.tap(async (prompt) => {

@@ -12,15 +12,15 @@ export interface SkillPartSources {
 }
 
 export function createSkillPart({ status, install, allowSystem }: SkillPartSources): Pick<SetupPart, "start" | "next"> {
-  /** The first installer that this gateway may run, of a skill that lacks only programs. */
-  function installerOf({ eligible, disabled, blockedByAllowlist, missing, install: all }: SkillStatus) {
-    const lacks = [...missing.env, ...missing.config, ...missing.os].length === 0;
-    if (eligible || disabled || blockedByAllowlist || !lacks) return undefined;
+  /** The first installer that this gateway may run, of a skill that only lacks programs. */
+  function installerOf({ missing: { bins, anyBins, ...others }, install: all, ...skill }: SkillStatus) {
+    const isUnwanted = skill.eligible || skill.disabled || skill.blockedByAllowlist || skill.excludedByAgent === true;
+    const lacksPrograms = bins.length + anyBins.length > 0 && Object.values(others).every(({ length }) => length === 0);
+    if (isUnwanted || skill.outside === true || !lacksPrograms) return undefined;
     return all.find(({ kind }) => allowSystem() || (kind !== "apt" && kind !== "brew"));
   }
 
-  async function summary(principal: Principal): Promise<string> {
-    const { skills: all } = await status(principal);
+  function summary(all: readonly SkillStatus[]): string {
     const ready = all.filter(({ eligible }) => eligible).length;
     const next = ready < all.length ? " svc skills check says what the others lack." : "";
     return `Skills: ${ready} of ${all.length} can be used.${next}`;
@@ -35,7 +35,7 @@ export function createSkillPart({ status, install, allowSystem }: SkillPartSourc
           ? [{ value: skill.name, label: `${skill.name}: ${installer.label}`, hint: skill.description }]
           : [];
       });
-      if (options.length === 0) return { done: true, message: await summary(principal) };
+      if (options.length === 0) return { done: true, message: summary(all) };
       const message = "These skills lack a program that the gateway can install. Which ones should it install?";
       return { ask: { kind: "multiselect", message, options, initial: [] } };
     },
@@ -53,7 +53,7 @@ export function createSkillPart({ status, install, allowSystem }: SkillPartSourc
           failures.push(`${skill.name} was not installed: ${error.message}`);
         }
       }
-      return { done: true, message: [...failures, await summary(principal)].join("\n") };
+      return { done: true, message: [...failures, summary((await status(principal)).skills)].join("\n") };
     },
   };
 }

@@ -1,17 +1,16 @@
 /** The tool `skill`: lists the skills of the agent, and reads their files. */
 import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { readPrivateFile, readWithin } from "@svc/kit/files";
 import { invalidRequest, notFound, Strict, Type } from "@svc/sdk";
+import { visible } from "@svc/sdk/cli";
 import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import type { Library } from "./library/library.ts";
 import { bodyOf } from "./library/manifest.ts";
-import { obstacles } from "./library/eligibility.ts";
-import { FILE, type Skill } from "./library/sources.ts";
+import { requireUsable } from "./library/eligibility.ts";
+import { FILE, readSkillFile, type Skill } from "./library/sources.ts";
 
-/** Choice: characters of one answer, bytes of a file, and named files. */
+/** Choice: characters of one answer, and named files. */
 const MAX_CHARS = 30_000;
-const MAX_BYTES = 1024 * 1024;
 const MAX_FILES = 50;
 
 export function skillTool(library: () => Promise<Library>) {
@@ -35,10 +34,7 @@ export function skillTool(library: () => Promise<Library>) {
       if (name === undefined) return said(await listText(skills, call.agentId));
       const { skill, status } = await skills.find(call.agentId, name);
       // Content of others may be read; its origin goes with it.
-      const [obstacle] = status.eligible ? [] : obstacles({ ...status, outside: false });
-      if (obstacle) {
-        invalidRequest(`the skill ${name} cannot be used: ${obstacle.why}. Next: ${obstacle.next}`);
-      }
+      requireUsable({ ...status, outside: false });
       const file = await fileOf(skill, path);
       const origin = await skills.originOf(join(skill.baseDir, path));
       const isMain = path === FILE;
@@ -65,13 +61,8 @@ async function listText(skills: Library, agentId: string): Promise<string> {
 }
 
 /** @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` for a link, a path that leads out, or a file that is not text */
-async function fileOf({ baseDir, source }: Skill, path: string): Promise<string> {
-  const missing = () => notFound(`the skill has no file ${JSON.stringify(path)}`);
-  const bytes =
-    source === "svc-bundled" && path === FILE
-      ? await readPrivateFile(join(baseDir, path), { maxBytes: MAX_BYTES, denied: 0, uid: undefined })
-      : ((await readWithin(baseDir, path))?.bytes ?? missing());
-  if ("fault" in bytes) return missing();
+async function fileOf(skill: Skill, path: string): Promise<string> {
+  const { bytes } = (await readSkillFile(skill, path)) ?? notFound(`the skill has no file ${JSON.stringify(path)}`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -87,10 +78,11 @@ async function aboutFolder({ baseDir }: Skill): Promise<string[]> {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const below = relative(baseDir, join(folder, entry.name));
-      if (entry.isFile() && below !== FILE) names.push(below);
+      if (entry.isFile() && below !== FILE) names.push(visible(below));
       else if (entry.isDirectory() && !entry.name.startsWith(".") && below.split("/").length < 4)
         folders.push(join(folder, entry.name));
     }
+    folders.length = Math.min(folders.length, MAX_FILES);
   }
   const shown = names.slice(0, MAX_FILES);
   const more = names.length > shown.length ? ", and more" : "";

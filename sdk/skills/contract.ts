@@ -13,6 +13,7 @@ export const SkillNeeds = Type.Object({
   config: Type.Array(Type.String(), { description: "dotted paths of the configuration that must be set" }),
   os: texts,
 });
+export type SkillNeeds = Static<typeof SkillNeeds>;
 
 /** A way to install what a skill lacks. */
 export const SkillInstaller = Type.Object({
@@ -21,6 +22,7 @@ export const SkillInstaller = Type.Object({
   label: Type.String(),
   bins: texts,
 });
+export type SkillInstaller = Static<typeof SkillInstaller>;
 
 /** One skill, and whether agents can use it. */
 export const SkillStatus = Type.Object({

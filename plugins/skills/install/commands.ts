@@ -20,11 +20,16 @@ const NAMES: Readonly<Record<Exclude<InstallSpec["kind"], "download">, RegExp>> 
 
 type Settings = SkillsConfig["install"];
 
+/** Whether `what` can only be a package of the registry of this kind: no option, path or URL. */
+export function isRegistryName(kind: keyof typeof NAMES, what: string): boolean {
+  return NAMES[kind].test(what) && !what.startsWith("-") && !what.split("/").includes("..");
+}
+
 /** @param home directory of the skill's programs */
 export function installCommand(spec: InstallSpec, home: string, settings: Settings): InstallCommand {
   const { kind, what } = spec;
   if (kind === "download") return { refusal: "a download has no command" };
-  if (!NAMES[kind].test(what) || what.startsWith("-") || what.split("/").includes("..")) {
+  if (!isRegistryName(kind, what)) {
     return { refusal: `${JSON.stringify(what)} is not a name that ${kind} installs from its registry` };
   }
   switch (kind) {
@@ -65,6 +70,6 @@ function nodeCommand(what: string, home: string, manager: Settings["nodeManager"
 function system(argv: readonly string[], { allowSystem }: Settings): InstallCommand {
   if (allowSystem) return { argv, env: { HOMEBREW_NO_AUTO_UPDATE: "1", DEBIAN_FRONTEND: "noninteractive" } };
   return {
-    refusal: `this changes the machine, so run it yourself there: ${argv.join(" ")}; or let the gateway do it: svc config set skills.install.allowSystem true`,
+    refusal: `this changes the machine, so run it yourself there: ${argv.join(" ")}\nNext: run it, or let the gateway do it: svc config set skills.install.allowSystem true`,
   };
 }

@@ -10,7 +10,7 @@ import type { skills } from "@svc/sdk/skills";
 import type { OutboundFetch } from "@svc/sdk/web";
 import type { SkillsConfig } from "../config.ts";
 import type { InstallSpec } from "../library/manifest.ts";
-import type { ToolPlaces } from "../library/library.ts";
+import { folderName, type ToolPlaces } from "../library/library.ts";
 import { DOWNLOAD_LIMITS, fetchFile } from "./fetch.ts";
 import { installCommand } from "./commands.ts";
 
@@ -32,7 +32,10 @@ export interface InstallRequest {
   readonly signal: AbortSignal;
 }
 
-const nothing = { stdout: "", stderr: "", code: null };
+/** The result of an installer that did not run. */
+export function notRun(message: string): InstallResult {
+  return { ok: false, message, stdout: "", stderr: "", code: null };
+}
 
 export function createInstaller(sources: InstallerSources) {
   /** Keys of skills whose programs are being installed. */
@@ -41,13 +44,7 @@ export function createInstaller(sources: InstallerSources) {
   /** Never rejects: a failure is a result. */
   return async function install(request: InstallRequest): Promise<InstallResult> {
     const { skillKey } = request;
-    if (busy.has(skillKey)) {
-      return {
-        ok: false,
-        message: "an installer of this skill is already running; wait until it has ended",
-        ...nothing,
-      };
-    }
+    if (busy.has(skillKey)) return notRun("an installer of this skill is already running; wait until it has ended");
     busy.add(skillKey);
     const ending = new AnySignal(request.signal, sources.signal);
     try {
@@ -56,7 +53,7 @@ export function createInstaller(sources: InstallerSources) {
       const result = request.spec.kind === "download" ? await download(place, sources) : await run(place, sources);
       return result.ok ? await checked(result, request, sources) : result;
     } catch (error) {
-      return { ok: false, message: messageOf(error), ...nothing };
+      return notRun(messageOf(error));
     } finally {
       ending.release();
       busy.delete(skillKey);
@@ -73,18 +70,13 @@ async function run(
   { settings, env }: InstallerSources,
 ): Promise<InstallResult> {
   const command = installCommand(spec, home, settings());
-  if ("refusal" in command) return { ok: false, message: command.refusal, ...nothing };
+  if ("refusal" in command) return notRun(command.refusal);
   const [name = ""] = command.argv;
   const file = isAbsolute(name)
     ? name
     : await findOnPath(name, { path: env["PATH"] ?? "", platform: process.platform });
-  if (file === undefined) {
-    return {
-      ok: false,
-      message: `${name} is not installed; install it, or choose another installer of the skill`,
-      ...nothing,
-    };
-  }
+  if (file === undefined)
+    return notRun(`${name} is not installed; install it, or choose another installer of the skill`);
   await mkdir(join(home, "bin"), { recursive: true, mode: 0o700 });
   // npm takes the nearest directory with a package.json for its project.
   if (spec.kind === "node") {
@@ -116,7 +108,7 @@ async function download(
   try {
     const file = join(staged, "file");
     await fetchFile(spec.what, file, { outbound: outbound(), timeoutMs, signal });
-    const target = join(home, "downloads", encodeURIComponent(spec.id).replaceAll(".", "%2E"));
+    const target = join(home, "downloads", folderName(spec.id));
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     const content = join(staged, "content");
     await mkdir(content, { mode: 0o700 });
@@ -125,7 +117,7 @@ async function download(
     await rm(target, { recursive: true, force: true });
     await rename(content, target);
     await linkPrograms(target, spec.bins, join(home, "bin"));
-    return { ok: true, message: "Installed", ...nothing, code: 0 };
+    return { ok: true, message: "Installed", stdout: "", stderr: "", code: 0 };
   } finally {
     await rm(staged, { recursive: true, force: true });
   }

@@ -8,8 +8,9 @@ import { installerEnvironment, NPM_FLAGS, npmCommand } from "@svc/kit/npm";
 import { GatewayError, invalidRequest, notFound, unavailable } from "@svc/sdk";
 import type { SkillPackage } from "@svc/sdk/skills";
 import type { OutboundFetch } from "@svc/sdk/web";
-import { type Manifest, parseManifest } from "../library/manifest.ts";
+import { type Manifest, parseManifest, shownInstaller } from "../library/manifest.ts";
 import { FILE } from "../library/sources.ts";
+import { isRegistryName } from "./commands.ts";
 import { fetchFile } from "./fetch.ts";
 
 /** Choice: limits of a skill from elsewhere. */
@@ -17,7 +18,6 @@ const LIMITS: ArchiveLimits = { packedBytes: 16 * 1024 * 1024, unpackedBytes: 64
 const TIMEOUT_MS = 120_000;
 /** Choice: depth at which a skill is looked for in an archive or folder. */
 const MAX_DEPTH = 3;
-const PACKAGE = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*(?:@[\w.^~+-]+)?$/i;
 
 export interface PackageSources {
   readonly managedDir: string;
@@ -49,10 +49,14 @@ export async function addSkill(
     const { folder, manifest } = await skillIn(tree, request);
     const files = await filesOf(folder);
     const digest = await digestOf(folder, files);
-    const directory = join(sources.managedDir, folderName(manifest.name));
+    const { name, description, needs, install } = manifest;
+    const directory = join(sources.managedDir, name);
     const isThere = (await lstat(directory).catch(() => undefined)) !== undefined;
     const about = {
-      ...described(manifest),
+      name,
+      description,
+      requirements: needs,
+      install: install.map(shownInstaller),
       directory,
       replaces: isThere,
       files,
@@ -65,7 +69,7 @@ export async function addSkill(
     if (isThere && request.replace !== true) {
       throw new GatewayError(
         "CONFLICT",
-        `a skill ${manifest.name} is already installed; replace it with --force, or remove it first`,
+        `a skill ${name} is already installed; replace it with --force, or remove it first`,
       );
     }
     await mkdir(sources.managedDir, { recursive: true, mode: 0o700 });
@@ -79,21 +83,6 @@ export async function addSkill(
   } finally {
     await rm(work, { recursive: true, force: true });
   }
-}
-
-function described({ name, description, needs, install }: Manifest) {
-  const { bins, anyBins, env, config, os } = needs;
-  return {
-    name,
-    description,
-    requirements: { bins: [...bins], anyBins: [...anyBins], env: [...env], config: [...config], os: [...os] },
-    install: install.map((spec) => ({ id: spec.id, kind: spec.kind, label: spec.label, bins: [...spec.bins] })),
-  };
-}
-
-/** Name of the folder of an installed skill; distinct names stay distinct. */
-export function folderName(name: string): string {
-  return encodeURIComponent(name).replace(/^\./, "%2E");
 }
 
 /** A private copy of what the source has. */
@@ -119,7 +108,7 @@ async function fetched(source: string, work: string, sources: PackageSources, si
 }
 
 async function packed(name: string, work: string, { env }: PackageSources, signal: AbortSignal): Promise<string> {
-  if (!PACKAGE.test(name)) invalidRequest(`${JSON.stringify(name)} is not the name of an npm package`);
+  if (!isRegistryName("node", name)) invalidRequest(`${JSON.stringify(name)} is not the name of an npm package`);
   const out = join(work, "packed");
   await mkdir(out, { mode: 0o700 });
   const argv = [...npmCommand(process.execPath), "pack", name, "--json", `--pack-destination=${out}`, ...NPM_FLAGS];
@@ -159,7 +148,7 @@ async function skillIn(tree: string, { name, source }: AddRequest): Promise<{ fo
     if (entries.some((entry) => entry.name === FILE && entry.isFile())) {
       try {
         const text = await readFile(join(folder, FILE), "utf8");
-        found.push({ folder, manifest: parseManifest(text, basename(folder)) });
+        found.push({ folder, manifest: parseManifest(text, folder === tree ? "" : basename(folder)) });
       } catch (error) {
         reasons.push(`${relative(tree, join(folder, FILE))}: ${error instanceof Error ? error.message : "unreadable"}`);
       }

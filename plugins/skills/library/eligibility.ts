@@ -1,7 +1,9 @@
 /** Decides whether an agent can use a skill, and says what is missing and how to fix it. Pure. */
-import type { SkillStatus } from "@svc/sdk/skills";
+import { invalidRequest } from "@svc/sdk";
+import { commandText, settingText } from "@svc/sdk/cli";
+import type { SkillNeeds, SkillStatus } from "@svc/sdk/skills";
 import type { SkillEntry, SkillsConfig } from "../config.ts";
-import type { InstallSpec, Needs } from "./manifest.ts";
+import { type InstallSpec, shownInstaller } from "./manifest.ts";
 import type { Skill } from "./sources.ts";
 
 /** What this machine has. */
@@ -18,16 +20,22 @@ export interface Rules {
   readonly config: SkillsConfig;
   /** `agents.list[].skills` */
   readonly allowed: readonly string[] | undefined;
+  /** Agents can write the skill. */
+  readonly isWritable: boolean;
   /** A run that had read external content may have written the skill. */
   readonly isOutside: boolean;
 }
 
-export function statusOf(skill: Skill, machine: Machine, { config, allowed, isOutside }: Rules): SkillStatus {
+export function statusOf(
+  skill: Skill,
+  machine: Machine,
+  { config, allowed, isWritable, isOutside }: Rules,
+): SkillStatus {
   const { name, description, source, filePath, baseDir, skillKey, primaryEnv, emoji, homepage, always, needs } = skill;
   const isBundled = source === "svc-bundled";
   const entry = config.entries[skillKey] ?? {};
   const configChecks = needs.config.map((path) => ({ path, satisfied: machine.isConfigured(path) }));
-  const missing: Needs = {
+  const missing: SkillNeeds = {
     bins: needs.bins.filter((bin) => !machine.hasProgram(bin)),
     anyBins: needs.anyBins.some((bin) => machine.hasProgram(bin)) ? [] : needs.anyBins,
     env: needs.env.filter((variable) => !isSet(variable, skill, entry) && !machine.hasVariable(variable)),
@@ -39,7 +47,9 @@ export function statusOf(skill: Skill, machine: Machine, { config, allowed, isOu
   const disabled = entry.enabled === false;
   const { allowBundled } = config;
   const blockedByAllowlist = isBundled && allowBundled !== undefined && !isNamed(skill, allowBundled);
-  const excludedByAgent = allowed !== undefined && !isNamed(skill, allowed);
+  // An agent could give its own skill the key, and so the secrets, of a skill that it may not use.
+  const isListed = isWritable ? allowed?.includes(skillKey) : allowed && isNamed(skill, allowed);
+  const excludedByAgent = isListed === false;
   return {
     name,
     description,
@@ -57,15 +67,10 @@ export function statusOf(skill: Skill, machine: Machine, { config, allowed, isOu
     ...(excludedByAgent && { excludedByAgent }),
     ...(isOutside && { outside: true }),
     eligible: isFit && !disabled && !blockedByAllowlist && !excludedByAgent && !isOutside,
-    requirements: copied(needs),
-    missing: copied(missing),
+    requirements: needs,
+    missing,
     configChecks,
-    install: installers(skill, machine, config).map(({ id, kind, label, bins }) => ({
-      id,
-      kind,
-      label,
-      bins: [...bins],
-    })),
+    install: installers(skill, machine, config).map(shownInstaller),
   };
 }
 
@@ -75,10 +80,6 @@ function isNamed({ name, skillKey }: Skill, names: readonly string[]): boolean {
 
 function isSet(variable: string, { primaryEnv }: Skill, { env = {}, apiKey }: SkillEntry): boolean {
   return Object.hasOwn(env, variable) || (variable === primaryEnv && apiKey !== undefined);
-}
-
-function copied({ bins, anyBins, env, config, os }: Needs): SkillStatus["missing"] {
-  return { bins: [...bins], anyBins: [...anyBins], env: [...env], config: [...config], os: [...os] };
 }
 
 /** Those for this system. With `skills.install.preferBrew` and the program `brew`, its installers are first; else last. */
@@ -97,29 +98,33 @@ export function installers(
 /** Why agents cannot use the skill, each with the next step. Empty: they can. */
 export function obstacles(status: SkillStatus): readonly { readonly why: string; readonly next: string }[] {
   const { name, skillKey, missing, install, primaryEnv, always } = status;
-  const key = `skills.entries.${/^\w+$/.test(skillKey) ? skillKey : JSON.stringify(skillKey)}`;
+  const setting = (...path: readonly string[]) =>
+    commandText(["svc", "config", "set", settingText(["skills", "entries", skillKey, ...path])]);
   const said = (is: unknown, why: string, next: string) => (is ? [{ why, next }] : []);
-  const [first] = install;
-  const program = (names: readonly string[]) =>
-    first === undefined
-      ? `install ${names.join(" or ")}, so that PATH finds it`
-      : `svc skills install ${quotedName(name)}`;
-  const variable = (one: string) =>
-    one === primaryEnv ? `svc config set ${key}.apiKey <key>` : `svc config set ${key}.env.${one} <value>`;
+  const program = (names: string) =>
+    install.length === 0 ? `install ${names}, so that PATH finds it` : commandText(["svc", "skills", "install", name]);
   const needs = always
     ? []
     : [
-        ...missing.bins.map((bin) => ({ why: `the program ${bin} is missing`, next: program([bin]) })),
+        ...missing.bins.map((bin) => ({ why: `the program ${bin} is missing`, next: program(bin) })),
         ...said(
           missing.anyBins.length,
           `one of the programs ${missing.anyBins.join(", ")} is missing`,
-          program(missing.anyBins),
+          program(missing.anyBins.join(" or ")),
         ),
-        ...missing.env.map((one) => ({ why: `the variable ${one} is not set`, next: variable(one) })),
+        ...missing.env.map((one) => ({
+          why: `the variable ${one} is not set`,
+          next: one === primaryEnv ? `${setting("apiKey")} <key>` : `${setting("env", one)} <value>`,
+        })),
         ...missing.config.map((path) => ({ why: `${path} is not configured`, next: `svc config set ${path} <value>` })),
       ];
   return [
-    ...said(status.disabled, "it is disabled", `svc config set ${key}.enabled true`),
+    ...said(
+      status.outside,
+      "a run that had read external content may have written it",
+      `read ${status.filePath}, then save it again yourself, or move its folder to the installed skills`,
+    ),
+    ...said(status.disabled, "it is disabled", `${setting("enabled")} true`),
     ...said(
       status.blockedByAllowlist,
       "skills.allowBundled does not list it",
@@ -128,18 +133,15 @@ export function obstacles(status: SkillStatus): readonly { readonly why: string;
     ...said(
       status.excludedByAgent,
       "agents.list[].skills of the agent does not list it",
-      `add ${JSON.stringify(name)} to it`,
-    ),
-    ...said(
-      status.outside,
-      "a run that had read external content may have written it",
-      `read ${status.filePath}, then save it again yourself, or move its folder to the installed skills`,
+      `add ${JSON.stringify(skillKey)} to it`,
     ),
     ...said(missing.os.length, `it is for ${missing.os.join(", ")}`, "use it on such a system"),
     ...needs,
   ];
 }
 
-function quotedName(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : JSON.stringify(name);
+/** @throws GatewayError `INVALID_REQUEST` naming the first obstacle, if agents cannot use the skill */
+export function requireUsable(status: SkillStatus): void {
+  const [obstacle] = obstacles(status);
+  if (obstacle) invalidRequest(`the skill ${status.name} cannot be used: ${obstacle.why}. Next: ${obstacle.next}`);
 }

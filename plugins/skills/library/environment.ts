@@ -5,7 +5,7 @@ import { invalidRequest } from "@svc/sdk";
 import { revealSetting, type Secrets } from "@svc/sdk/secrets";
 import type { SkillEnvironment, Skills } from "@svc/sdk/skills";
 import type { SkillsConfig } from "../config.ts";
-import { obstacles } from "./eligibility.ts";
+import { requireUsable } from "./eligibility.ts";
 import type { Judged, Library } from "./library.ts";
 import type { Skill } from "./sources.ts";
 
@@ -24,8 +24,12 @@ export function createSkills({ library, config, secrets }: EnvironmentSources): 
   return {
     async directories(agentId) {
       const { tools } = await library();
-      const skills = (await eligible(agentId)).map(({ skill }) => skill);
-      const paths = skills.flatMap(({ baseDir, skillKey }) => [baseDir, tools.home(skillKey)]);
+      const skills = await eligible(agentId);
+      // A command reads its workspace anyway; a folder that agents can replace by a link must not open another directory.
+      const paths = skills.flatMap(({ skill: { baseDir, skillKey }, isWritable }) => [
+        ...(isWritable ? [] : [baseDir]),
+        tools.home(skillKey),
+      ]);
       const real = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
       return [...new Set(real.filter((path) => path !== undefined))];
     },
@@ -33,13 +37,8 @@ export function createSkills({ library, config, secrets }: EnvironmentSources): 
     async environment(agentId, name): Promise<SkillEnvironment> {
       const skills = await library();
       const judged = await skills.find(agentId, name).catch(() => invalidRequest(noSkill(name)));
-      const { skill, status } = judged;
-      const [obstacle] = obstacles(status);
-      if (!status.eligible) {
-        const { why = "it cannot be used", next = "see svc skills check" } = obstacle ?? {};
-        invalidRequest(`the skill ${name} cannot be used: ${why}. Next: ${next}`);
-      }
-      const { skillKey, baseDir } = skill;
+      requireUsable(judged.status);
+      const { skillKey, baseDir } = judged.skill;
       return { env: await environmentOf(judged, skills), baseDir, path: skills.tools.path(skillKey) };
     },
 

@@ -1,13 +1,14 @@
 /** The skills of agents: read from their sources when they are needed, and kept until they change. */
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute, join, relative } from "node:path";
+import { basename, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findOnPath, refusedVariable } from "@svc/kit/exec";
 import { type Clock, invalidRequest, notFound, type Origin } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
-import { isInside, type FileOrigins } from "@svc/sdk/files";
+import { parseSetting, valueAt } from "@svc/sdk/cli";
 import type { ConfigStore } from "@svc/sdk/config";
+import { type FileOrigins, isInside } from "@svc/sdk/files";
 import type { SkillProblem, SkillStatus } from "@svc/sdk/skills";
 import type { SkillsConfig } from "../config.ts";
 import { type Machine, statusOf } from "./eligibility.ts";
@@ -42,6 +43,13 @@ export interface Listing {
   readonly problems: readonly SkillProblem[];
 }
 
+/** What the state of a skill depends on, apart from the skill. */
+interface Judging extends Pick<Machine, "isConfigured"> {
+  readonly agentId: string;
+  /** Workspaces of all agents. */
+  readonly places: readonly string[];
+}
+
 /** Directories with the programs of a skill; agents cannot write there. */
 export interface ToolPlaces {
   /** The directory that all installers of a skill share. */
@@ -50,12 +58,17 @@ export interface ToolPlaces {
   path(skillKey: string): readonly string[];
 }
 
-/** Choice: milliseconds for which the search for a program is not repeated. */
+/** Choice: milliseconds for which the search for a program is not repeated, and maximum of remembered programs. */
 const PROGRAM_TTL_MS = 10_000;
+const MAX_PROGRAMS = 5_000;
+
+/** A name of a folder for any text. */
+export function folderName(text: string): string {
+  return encodeURIComponent(text).replaceAll(".", "%2E");
+}
 
 export function toolPlaces(stateDir: () => string): ToolPlaces {
-  const home = (skillKey: string) =>
-    join(stateDir(), "skill-tools", encodeURIComponent(skillKey).replaceAll(".", "%2E"));
+  const home = (skillKey: string) => join(stateDir(), "skill-tools", folderName(skillKey));
   return { home, path: (key) => [join(home(key), "bin"), join(home(key), "node_modules", ".bin")] };
 }
 
@@ -91,11 +104,11 @@ export class Library {
     const found = await Promise.all(this.#roots(workspace, home).map((root) => this.#scan(root)));
     const byName = new Map(found.flatMap(({ skills }) => skills).map((skill) => [skill.name, skill])); // the last source wins
     const all = [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const configured = await this.#configured(all);
+    const isConfigured = await this.#configured(all);
     const places = await Promise.all(
       agents.list().map(async (one) => realpath(one.workspace).catch(() => one.workspace)),
     );
-    const judged = all.map((skill) => this.#judge(skill, { agentId, places, configured }));
+    const judged = all.map((skill) => this.#judge(skill, { agentId, places, isConfigured }));
     return { workspace, all: await Promise.all(judged), problems: found.flatMap(({ problems }) => problems) };
   }
 
@@ -118,6 +131,12 @@ export class Library {
     return found ?? notFound(`there is no skill ${JSON.stringify(name.slice(0, 100))}; see svc skills list`);
   }
 
+  /** Key of the skill in a folder of `managedDir`, even if another skill of its name hides it. */
+  async installedKey(folder: string): Promise<string | undefined> {
+    const { skills } = await this.#scan({ source: "svc-managed", directory: this.managedDir });
+    return skills.find(({ baseDir }) => basename(baseDir) === folder)?.skillKey;
+  }
+
   /** A program of the skill: of its own installers, or of `PATH`. */
   async program(skillKey: string, name: string): Promise<string | undefined> {
     const path = [...this.tools.path(skillKey), this.#sources.env["PATH"] ?? ""].join(":");
@@ -126,6 +145,7 @@ export class Library {
     const now = this.#sources.clock.elapsed();
     if (known && now - known.at < PROGRAM_TTL_MS) return known.file;
     const file = await findOnPath(name, { path, platform: process.platform });
+    if (this.#programs.size >= MAX_PROGRAMS) this.#programs.clear();
     this.#programs.set(key, { at: now, file });
     return file;
   }
@@ -144,19 +164,12 @@ export class Library {
       { source: "svc-bundled", directory: bundled },
       { source: "svc-managed", directory: this.managedDir },
       { source: "agents-skills-personal", directory: join(home, ".agents", "skills") },
-      { source: "agents-skills-project", directory: join(workspace, ".agents", "skills") },
-      { source: "svc-workspace", directory: join(workspace, "skills") },
+      { source: "agents-skills-project", directory: join(workspace, ".agents", "skills"), workspace },
+      { source: "svc-workspace", directory: join(workspace, "skills"), workspace },
     ];
   }
 
-  async #judge(
-    skill: Skill,
-    {
-      agentId,
-      places,
-      configured,
-    }: { agentId: string; places: readonly string[]; configured: Machine["isConfigured"] },
-  ): Promise<Judged> {
+  async #judge(skill: Skill, { agentId, places, isConfigured }: Judging): Promise<Judged> {
     const { agents, config } = this.#sources;
     const { needs, install, skillKey, baseDir, filePath } = skill;
     const isWritable = places.some((place) => isInside(place, baseDir));
@@ -168,10 +181,10 @@ export class Library {
       platform: process.platform,
       hasProgram: (name) => programs.get(name) !== undefined,
       hasVariable: (name) => Boolean(this.inherited({ isWritable }, name)),
-      isConfigured: configured,
+      isConfigured,
     };
     const isOutside = isWritable && (await this.originOf(filePath)) !== undefined;
-    const rules = { config: config(), allowed: agents.skills(agentId), isOutside };
+    const rules = { config: config(), allowed: agents.skills(agentId), isWritable, isOutside };
     return { skill, isWritable, status: statusOf(skill, machine, rules) };
   }
 
@@ -191,16 +204,9 @@ export class Library {
   }
 
   /** Reads the configuration only if a skill asks for a value in it. */
-  async #configured(all: readonly Skill[]): Promise<(path: string) => boolean> {
+  async #configured(all: readonly Skill[]): Promise<Machine["isConfigured"]> {
     const store = all.some(({ needs }) => needs.config.length > 0) ? this.#sources.store() : undefined;
     const snapshot = await store?.snapshot();
-    return (path) => {
-      let value: unknown = snapshot?.config;
-      for (const key of path.split(".")) {
-        if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return false;
-        value = (value as Readonly<Record<string, unknown>>)[key]; // has it
-      }
-      return Boolean(value);
-    };
+    return (path) => Boolean(valueAt(snapshot?.config, parseSetting(path)));
   }
 }

@@ -1,26 +1,15 @@
 /** Parses the front matter of a SKILL.md. Pure. Every text is of unknown origin: bounded, and of the wrong type if it likes. */
+import type { SkillInstaller, SkillNeeds } from "@svc/sdk/skills";
 import { CORE_SCHEMA, load } from "js-yaml";
 
 /** How to install a program of the skill. */
-export interface InstallSpec {
-  readonly id: string;
-  readonly kind: "brew" | "node" | "go" | "uv" | "download" | "apt";
-  readonly label: string;
-  readonly bins: readonly string[];
+export interface InstallSpec extends SkillInstaller {
   /** Systems it is for; empty: all. */
   readonly os: readonly string[];
   /** Formula, package, module or URL. */
   readonly what: string;
   /** Of `download`: the file is an archive to unpack. */
   readonly extract: boolean;
-}
-
-export interface Needs {
-  readonly bins: readonly string[];
-  readonly anyBins: readonly string[];
-  readonly env: readonly string[];
-  readonly config: readonly string[];
-  readonly os: readonly string[];
 }
 
 /** The front matter, as far as it is understood. */
@@ -35,7 +24,7 @@ export interface Manifest {
   readonly always: boolean;
   /** People may use it, but it is not listed in prompts. */
   readonly isUnlisted: boolean;
-  readonly needs: Needs;
+  readonly needs: SkillNeeds;
   readonly install: readonly InstallSpec[];
 }
 
@@ -44,6 +33,8 @@ const MAX_DEPTH = 20;
 const MAX_ITEMS = 50;
 const MAX_TEXT = 300;
 const MAX_DESCRIPTION = 1_024;
+/** Limit of file systems for one name. */
+const MAX_NAME_BYTES = 255;
 const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u;
 const PROGRAM = /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,199}$/;
@@ -62,7 +53,7 @@ export function parseManifest(text: string, folder: string): Manifest {
   const fields = frontMatter(text);
   const own = productPart(fields["metadata"]);
   const name = line(fields["name"]) || folder;
-  if (!NAME.test(name)) {
+  if (!isSkillName(name)) {
     throw new Error(
       "its name may have up to 64 letters, digits, spaces and . _ - and starts and ends with one of the first two",
     );
@@ -85,11 +76,21 @@ export function parseManifest(text: string, folder: string): Manifest {
       bins: texts(requires["bins"], PROGRAM),
       anyBins: texts(requires["anyBins"], PROGRAM),
       env: texts(requires["env"], VARIABLE),
-      config: texts(requires["config"], /^[\w.[\]-]+$/),
+      config: texts(requires["config"], /^[\w-]+(?:\.[\w-]+|\[\d+\])*$/),
       os: systems(own["os"]),
     },
     install: items(own["install"]).flatMap(installSpec),
   };
+}
+
+/** Every name is also the name of a folder. */
+export function isSkillName(name: string): boolean {
+  return NAME.test(name) && Buffer.byteLength(name) <= MAX_NAME_BYTES;
+}
+
+/** What clients see of an installer. */
+export function shownInstaller({ id, kind, label, bins }: InstallSpec): SkillInstaller {
+  return { id, kind, label, bins };
 }
 
 /** The text without its front matter. */
@@ -154,7 +155,7 @@ function installSpec(value: unknown, index: number): InstallSpec[] {
   ];
 }
 
-function systems(value: unknown): readonly string[] {
+function systems(value: unknown): string[] {
   return texts(value, /^[A-Za-z0-9]+$/).map((name) => SYSTEMS[name.toLowerCase()] ?? name.toLowerCase());
 }
 
@@ -168,7 +169,7 @@ function items(value: unknown): readonly unknown[] {
 }
 
 /** Texts that match; anything else is dropped. */
-function texts(value: unknown, pattern: RegExp): readonly string[] {
+function texts(value: unknown, pattern: RegExp): string[] {
   return [...new Set(items(value).map((item) => line(item)))].filter((item) => pattern.test(item));
 }
 

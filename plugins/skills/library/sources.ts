@@ -1,8 +1,8 @@
 /** Finds the skills of one directory. Folders that cannot be read safely are skipped with a reason. */
-import { lstat, readdir, realpath } from "node:fs/promises";
+import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
-import { readPrivateFile, readWithin } from "@svc/kit/files";
-import { isGatewayError, messageOf } from "@svc/sdk";
+import { readWithin } from "@svc/kit/files";
+import { messageOf } from "@svc/sdk";
 import { isInside } from "@svc/sdk/files";
 import type { SkillProblem } from "@svc/sdk/skills";
 import type { SkillsConfig } from "../config.ts";
@@ -20,13 +20,21 @@ export type Source =
 export interface Root {
   readonly source: Source;
   readonly directory: string;
+  /** A workspace that the directory must not leave: agents can make links there. Default: links may lead anywhere. */
+  readonly workspace?: string;
 }
 
-export interface Skill extends Manifest {
+/** The folder of a skill. */
+interface Folder {
   readonly source: Source;
-  readonly filePath: string;
-  /** Absolute, without links. */
+  /** Directory above that agents cannot replace; absolute, without links. */
+  readonly top: string;
+  /** Absolute, without links when it was found. */
   readonly baseDir: string;
+}
+
+export interface Skill extends Manifest, Folder {
+  readonly filePath: string;
 }
 
 /** What was read of a file, until it changes. */
@@ -46,9 +54,15 @@ export async function scan(root: Root, limits: SkillsConfig["limits"], cache: Ma
   const skills: Skill[] = [];
   const problems: SkillProblem[] = [];
   const skip = (path: string, reason: string) => void problems.push({ path, reason });
-  const real = await realpath(root.directory).catch(() => undefined);
+  const real = await realOf(root.directory);
   if (real === undefined) return { skills, problems };
-  const folders = (await exists(join(real, FILE))) ? [""] : await foldersOf(real, skip);
+  const top = (root.workspace && (await realOf(root.workspace))) ?? real;
+  if (!isInside(top, real)) {
+    skip(root.directory, "it is a symbolic link that leaves the workspace; see skills.load.extraDirs");
+    return { skills, problems };
+  }
+  const isOneSkill = (await lstat(join(real, FILE)).catch(() => undefined)) !== undefined;
+  const folders = isOneSkill ? [""] : await foldersOf(real, skip);
   const { maxCandidatesPerRoot, maxSkillsLoadedPerSource } = limits;
   if (folders.length > maxCandidatesPerRoot) {
     skip(
@@ -57,20 +71,20 @@ export async function scan(root: Root, limits: SkillsConfig["limits"], cache: Ma
     );
   }
   const read = folders.slice(0, maxCandidatesPerRoot).map(async (folder) => {
-    const baseDir = await realpath(join(real, folder)).catch(() => undefined);
+    const baseDir = await realOf(join(real, folder));
     if (baseDir === undefined) return undefined;
-    const filePath = join(baseDir, FILE);
-    if (!isInside(real, baseDir))
-      return { filePath, baseDir, found: "its folder is a symbolic link that leaves the directory of skills" };
-    const found = await manifestOf({ root: real, filePath, isPackaged: root.source === "svc-bundled" }, limits, cache);
-    return found === undefined ? undefined : { filePath, baseDir, found };
+    const found = isInside(real, baseDir)
+      ? await manifestOf({ source: root.source, top, baseDir }, limits, cache)
+      : "its folder is a symbolic link that leaves the directory of skills";
+    return found === undefined ? undefined : { baseDir, found };
   });
   for (const one of await Promise.all(read)) {
     if (one === undefined) continue;
-    const { found, filePath, baseDir } = one;
+    const { found, baseDir } = one;
+    const filePath = join(baseDir, FILE);
     if (typeof found === "string") skip(filePath, found);
     else if (skills.length < maxSkillsLoadedPerSource)
-      skills.push({ ...found, source: root.source, filePath, baseDir });
+      skills.push({ ...found, source: root.source, top, filePath, baseDir });
     else
       skip(
         filePath,
@@ -80,11 +94,9 @@ export async function scan(root: Root, limits: SkillsConfig["limits"], cache: Ma
   return { skills, problems };
 }
 
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
+/** `undefined`: it does not exist. */
+async function realOf(path: string): Promise<string | undefined> {
+  return realpath(path).catch(() => undefined);
 }
 
 async function foldersOf(directory: string, skip: (path: string, reason: string) => void): Promise<string[]> {
@@ -101,26 +113,19 @@ async function foldersOf(directory: string, skip: (path: string, reason: string)
   }
 }
 
-interface Place {
-  readonly root: string;
-  readonly filePath: string;
-  /** Part of this package: no agent can write it, and a package manager may have made hard links. */
-  readonly isPackaged: boolean;
-}
-
 /** A text is the reason why the file is skipped; `undefined`: there is none. */
 async function manifestOf(
-  place: Place,
+  folder: Folder,
   { maxSkillFileBytes }: SkillsConfig["limits"],
   cache: ManifestCache,
 ): Promise<Manifest | string | undefined> {
-  const { filePath } = place;
+  const filePath = join(folder.baseDir, FILE);
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = await lstat(filePath);
     const version = [dev, ino, size, mtimeMs, ctimeMs, maxSkillFileBytes].join(":");
     const known = cache.get(filePath);
     if (known?.version === version) return known.found;
-    const found = await parsed(place, maxSkillFileBytes);
+    const found = await parsed(folder, maxSkillFileBytes);
     if (cache.size >= MAX_CACHED) cache.clear();
     cache.set(filePath, { version, found });
     return found;
@@ -132,28 +137,35 @@ async function manifestOf(
   }
 }
 
-async function parsed({ root, filePath, isPackaged }: Place, maxBytes: number): Promise<Manifest | string> {
-  const large = `it has more than ${maxBytes} bytes (skills.limits.maxSkillFileBytes)`;
+async function parsed(folder: Folder, maxBytes: number): Promise<Manifest | string> {
   try {
-    const bytes = isPackaged ? await packaged(filePath, maxBytes) : await own(root, filePath, maxBytes);
-    if (bytes === undefined) return large;
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return parseManifest(text, basename(join(filePath, "..")));
+    const file = await readSkillFile(folder, FILE, maxBytes);
+    if (file === undefined) return "it was removed while it was read";
+    if (file.isCut) return `it has more than ${maxBytes} bytes (skills.limits.maxSkillFileBytes)`;
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(file.bytes);
+    return parseManifest(text, basename(folder.baseDir));
   } catch (error) {
-    if (error instanceof TypeError) return "it is not UTF-8 text";
-    if (isGatewayError(error) || error instanceof Error) return messageOf(error);
-    throw error;
+    return error instanceof TypeError ? "it is not UTF-8 text" : messageOf(error);
   }
 }
 
-/** `undefined`: too large. */
-async function own(root: string, filePath: string, maxBytes: number): Promise<Buffer | undefined> {
-  const file = await readWithin(root, relative(root, filePath), maxBytes);
-  if (file === undefined) throw new Error("it was removed while it was read");
-  return file.isCut ? undefined : file.bytes;
-}
-
-async function packaged(filePath: string, maxBytes: number): Promise<Buffer | undefined> {
-  const bytes = await readPrivateFile(filePath, { maxBytes, denied: 0, uid: undefined });
-  return "fault" in bytes ? undefined : bytes;
+/**
+ * Reads a file of a skill, and follows no links: the folder may have been replaced since it was found.
+ * @param path below the folder
+ * @param head bytes to read at most; default: the whole file
+ * @returns `undefined`: there is none
+ * @throws GatewayError `INVALID_REQUEST` for a link, a path that leads out, or a file that is too large
+ */
+export async function readSkillFile(
+  { source, top, baseDir }: Folder,
+  path: string,
+  head?: number,
+): Promise<{ readonly bytes: Buffer; readonly isCut: boolean } | undefined> {
+  // No agent can write there, and a package manager may have made hard links, which are refused elsewhere.
+  if (source === "svc-bundled" && path === FILE) {
+    const bytes = await readFile(join(baseDir, FILE));
+    return { bytes, isCut: head !== undefined && bytes.length > head };
+  }
+  const below = relative(top, baseDir); // not `join`: `..` in the path must stay visible to the check
+  return readWithin(top, below === "" ? path : `${below}/${path}`, head);
 }

@@ -1,6 +1,6 @@
 /** Skills in a real gateway: methods, prompts of runs, and commands that belong to a skill. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { agents } from "@svc/sdk/agents";
@@ -158,16 +158,16 @@ describe("skills.* of a gateway", { timeout: 120_000 }, () => {
   it("installs a skill from elsewhere, and removes it with its programs", async (t) => {
     const { client, stateDir } = await start(t);
     const source = directory(t);
-    put(join(source, "demo/SKILL.md"), text("demo"));
+    put(join(source, "demo/SKILL.md"), text("demo", "metadata: { svc: { skillKey: own.key } }\n"));
     const { digest } = await client.call(skills.add, { source: join(source, "demo") });
     const { directory: to } = await client.call(skills.add, { source: join(source, "demo"), digest });
-    put(join(stateDir, "skill-tools/demo/bin/x"), "x");
+    for (const key of ["own%2Ekey", "demo"]) put(join(stateDir, "skill-tools", key, "bin/x"), "x");
     const names = async () => (await client.call(skills.status, {})).skills.map(({ name }) => name);
     assert.ok((await names()).includes("demo"));
     await client.call(skills.remove, { name: "demo" });
     assert.deepEqual(
-      [existsSync(to), existsSync(join(stateDir, "skill-tools/demo")), (await names()).includes("demo")],
-      [false, false, false],
+      [existsSync(to), readdirSync(join(stateDir, "skill-tools")), (await names()).includes("demo")],
+      [false, ["demo"], false], // the programs of another skill stay
     );
     await assert.rejects(client.call(skills.remove, { name: "demo" }), { code: "NOT_FOUND" });
     await assert.rejects(client.call(skills.remove, { name: "../credentials" }), { code: "NOT_FOUND" });

@@ -56,8 +56,11 @@ describe("the command of an installer", () => {
   });
 
   it("of the system is only printed, unless the operator allows it", () => {
-    assert.match(argvOf("apt", "jq"), /run it yourself there: apt-get install --yes --no-install-recommends jq; or/);
-    assert.match(argvOf("brew", "acme/tap/tool"), /brew install acme\/tap\/tool; or .*allowSystem true/);
+    assert.match(
+      argvOf("apt", "jq"),
+      /run it yourself there: apt-get install --yes --no-install-recommends jq\nNext: /,
+    );
+    assert.match(argvOf("brew", "acme/tap/tool"), /brew install acme\/tap\/tool\nNext: .*allowSystem true/);
     assert.match(argvOf("apt", "jq", { allowSystem: true }), /^apt-get install --yes .* jq$/);
   });
 
@@ -226,6 +229,14 @@ describe("a skill from elsewhere", { timeout: 120_000 }, () => {
     assert.deepEqual(readdirSync(workDir), []);
   });
 
+  it("has its name as the name of its folder", async (t) => {
+    const { base, managedDir, both } = open(t);
+    const name = "Überblick für alle.v2";
+    put(join(base, `${name}/SKILL.md`), text(name).replace(`name: ${name}\n`, ""));
+    assert.equal((await both({ source: join(base, name) })).directory, join(managedDir, name));
+    assert.deepEqual(readdirSync(managedDir), [name]);
+  });
+
   it("comes from archives, https URLs and npm, too", async (t) => {
     const registry = await startRegistry(t);
     const source = directory(t);
@@ -256,6 +267,8 @@ describe("a skill from elsewhere", { timeout: 120_000 }, () => {
     symlinkSync("/etc/passwd", at("linked/passwd"));
     put(at("escape/SKILL.md"), text("x").replace("name: x", 'name: "../../x"'));
     put(at("text.zip"), "text");
+    writeFileSync(at("nameless.zip"), zip({ path: "SKILL.md", content: text("x").replace("name: x\n", "") }));
+    put(at("long/SKILL.md"), text("\u{20000}".repeat(64)));
     const refused: readonly (readonly [source: string, why: RegExp])[] = [
       [at("empty"), /no folder with a SKILL\.md/],
       [at("bad"), /does not begin with front matter/],
@@ -271,6 +284,9 @@ describe("a skill from elsewhere", { timeout: 120_000 }, () => {
       ["https://x.example/evil.zip", /not unpacked/],
       ["npm:--registry=x", /not the name of an npm package/],
       ["npm:../x", /not the name of an npm package/],
+      ["npm:-g", /not the name of an npm package/],
+      [at("nameless.zip"), /letters, digits/],
+      [at("long"), /letters, digits/],
     ];
     for (const [source, why] of refused) await assert.rejects(add({ source }), why, source);
     assert.equal((await add({ source: at("several"), name: "two" })).name, "two");

@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { outsideOrigin } from "@svc/sdk";
 import { createSkills } from "../../../plugins/skills/library/environment.ts";
 import { obstacles } from "../../../plugins/skills/library/eligibility.ts";
+import { createHandlers } from "../../../plugins/skills/methods.ts";
 import { promptSkills } from "../../../plugins/skills/prompt.ts";
 import { skillTool } from "../../../plugins/skills/tool.ts";
 import { put } from "../../directory.ts";
@@ -13,8 +14,8 @@ import { openLibrary, text } from "./scene.ts";
 
 const requiring = (yaml: string) => `metadata:\n  svc:\n    ${yaml}\n`;
 
-describe("the sources of skills", () => {
-  it("hide those of lower precedence with the same name", async (t) => {
+describe("the library of skills", () => {
+  it("prefers the source of higher precedence for a repeated name", async (t) => {
     const { library, add, base, state } = openLibrary(t);
     put(join(base, "extra/same/SKILL.md"), text("same"));
     state.config = { ...state.config, load: { ...state.config.load, extraDirs: [join(base, "extra")] } };
@@ -35,7 +36,7 @@ describe("the sources of skills", () => {
     ]);
   });
 
-  it("may be one skill, and may be missing", async (t) => {
+  it("accepts an extra directory that is one skill, and one that is missing", async (t) => {
     const { library, base } = openLibrary(t, {
       config: { load: { extraDirs: ["~/lone", "/no/such/directory", "relative"] } },
     });
@@ -44,7 +45,7 @@ describe("the sources of skills", () => {
     assert.deepEqual([all.map(({ skill }) => skill.name), problems], [["lone"], []]);
   });
 
-  it("skip what cannot be read safely, each with its reason", async (t) => {
+  it("skips files that it cannot read safely, each with the reason", async (t) => {
     const { library, add, base, roots } = openLibrary(t, { config: { limits: { maxSkillFileBytes: 1_000 } } });
     const outside = join(base, "elsewhere");
     put(join(outside, "SKILL.md"), text("outside"));
@@ -76,7 +77,7 @@ describe("the sources of skills", () => {
     assert.match(reasons["latin"] ?? "", /not UTF-8/);
   });
 
-  it("are read up to the limits", async (t) => {
+  it("reads no more folders and skills than the limits allow", async (t) => {
     const { library, add } = openLibrary(t, {
       config: { limits: { maxCandidatesPerRoot: 3, maxSkillsLoadedPerSource: 2 } },
     });
@@ -90,7 +91,7 @@ describe("the sources of skills", () => {
     assert.match(problems[1]?.reason ?? "", /already has 2 skills/);
   });
 
-  it("are looked at again after the debounce time, or never without watching", async (t) => {
+  it("reads changed files again after the debounce time, and never without watching", async (t) => {
     const { library, add, clock, roots, state } = openLibrary(t, { config: { load: { watchDebounceMs: 100 } } });
     const names = async () => (await library.of("main")).all.map(({ skill }) => `${skill.name}: ${skill.description}`);
     add("managed", "a");
@@ -200,6 +201,49 @@ describe("a skill", () => {
 });
 
 describe("a skill in a workspace", () => {
+  it("opens no other directory through a link that replaces its folder", async (t) => {
+    const { library, add, base, roots, workspace, state } = openLibrary(t, { config: { load: { watch: false } } });
+    put(join(base, "private/secret"), "key");
+    put(join(base, "private/SKILL.md"), text("one"));
+    const folder = add("workspace", "one");
+    put(join(folder, "secret"), "harmless");
+    assert.equal((await use(library, { name: "one", path: "secret" })).text, "harmless");
+    for (const replaced of [folder, roots.workspace, workspace]) {
+      rmSync(replaced, { recursive: true });
+      symlinkSync(join(base, "private"), replaced);
+      for (const path of ["secret", "SKILL.md"]) await assert.rejects(use(library, { name: "one", path }));
+      const service = createSkills({
+        library: async () => library,
+        config: () => state.config,
+        secrets: () => undefined,
+      });
+      assert.deepEqual(await service.directories("main"), []);
+      rmSync(replaced);
+      add("workspace", "one");
+    }
+  });
+
+  it("is skipped if its directory is a link that leaves the workspace", async (t) => {
+    const { library, base, roots } = openLibrary(t);
+    put(join(base, "elsewhere/one/SKILL.md"), text("one"));
+    symlinkSync(join(base, "elsewhere"), roots.workspace);
+    const { all, problems } = await library.of("main");
+    assert.deepEqual(all, []);
+    assert.match(problems[0]?.reason ?? "", /leaves the workspace/);
+  });
+
+  it("cannot take the key of a skill that its agent does not list", async (t) => {
+    const options = { allowed: ["own"], config: { entries: { other: { apiKey: "secret" } } } };
+    const { library, add, state } = openLibrary(t, options);
+    add("workspace", "own", requiring("skillKey: other\n    primaryEnv: TAKEN"));
+    const service = createSkills({
+      library: async () => library,
+      config: () => state.config,
+      secrets: () => undefined,
+    });
+    await assert.rejects(service.environment("main", "own"), /agents\.list\[\]\.skills .*add "other" to it/);
+  });
+
   it("never gets variables of the gateway, and names no programs that count as allowed", async (t) => {
     const { library, add, state } = openLibrary(t, { env: { PATH: "/usr/bin:/bin", SOME_KEY: "gateway" } });
     const more = requiring("requires: {bins: [sh], env: [SOME_KEY]}");
@@ -230,6 +274,12 @@ describe("a skill in a workspace", () => {
     assert.deepEqual(names, ["skills/mine/SKILL.md"]);
     const result = await use(library, { name: "mine" });
     assert.deepEqual(result.origin, origin);
+    const handlers = createHandlers({
+      library: async () => library,
+      agents: () => ({ list: () => [], defaultId: "main" }),
+    } as never); // the used parts
+    const install = handlers.install({ params: { name: "mine", installId: "x" } } as never); // the used part
+    await assert.rejects(async () => install, { code: "UNAVAILABLE", message: /external content/ });
   });
 });
 

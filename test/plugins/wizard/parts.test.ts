@@ -170,6 +170,9 @@ describe("the part about skills", () => {
     skill("broken", "node"),
     skill("system", "apt"),
     skill("off", "node", { disabled: true }),
+    skill("outside", "node", { outside: true }),
+    skill("unlisted", "node", { excludedByAgent: true }),
+    skill("complete", "node", { missing: needs }),
     skill("keyless", "node", { missing: { ...needs, bins: ["keyless"], env: ["KEY"] } }),
   ];
 
@@ -203,7 +206,7 @@ describe("the part about skills", () => {
       done: true,
       message: [
         "broken was not installed: npm ended with exit code 1; see stderr",
-        "Skills: 2 of 6 can be used. svc skills check says what the others lack.",
+        "Skills: 2 of 9 can be used. svc skills check says what the others lack.",
       ].join("\n"),
     });
   });
