@@ -1,4 +1,4 @@
-/** A part of the configuration, or of its schema, at a dotted path. Pure. */
+/** A part of the schema of the configuration at a dotted path. Pure. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -8,11 +8,6 @@ export function partsOf(path: string): readonly string[] {
     .split(".")
     .map((part) => part.trim())
     .filter((part) => part !== "");
-}
-
-/** @returns `undefined` if the path does not exist */
-export function valueAt(value: unknown, parts: readonly string[]): unknown {
-  return parts.reduce((node: unknown, part) => own(node, part), value);
 }
 
 /** The schema at a path. Members of a map or an array share one schema. @returns `undefined` if the path cannot exist */

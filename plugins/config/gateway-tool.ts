@@ -13,10 +13,11 @@ import {
   Type,
   unavailable,
 } from "@svc/sdk";
+import { valueAt } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import type { GatewayInfo, RestartNote, Restarts } from "@svc/sdk/gateway";
 import { defineTool, type Tool, type ToolResult } from "@svc/sdk/tools";
-import { partsOf, schemaAt, valueAt } from "./at-path.ts";
+import { partsOf, schemaAt } from "./at-path.ts";
 import { createBudget } from "./budget.ts";
 import type { Sentinel } from "./sentinel.ts";
 

@@ -145,27 +145,31 @@ export function createProviderPart({
   async function check(server: Server, key: string, signal: AbortSignal): Promise<Checked> {
     const contribution = providers.get(server.api);
     if (!contribution) return invalidRequest(`no enabled plugin contributes the model provider "${server.api}"`);
+    const { api, baseUrl, models = [] } = server;
+    if (api === CHAT && baseUrl !== undefined) return askForModels(baseUrl, key === "" ? undefined : key);
     const account: ProviderAccount = {
       name: server.id,
-      ...(server.baseUrl === undefined ? {} : { baseUrl: server.baseUrl }),
+      ...(baseUrl === undefined ? {} : { baseUrl }),
       ...(key === "" ? {} : { apiKey: key }),
     };
-    const ending = new AnySignal(signal, AbortSignal.timeout(CHECK_TIMEOUT_MS)).signal;
-    const { api, models = [] } = server;
     const { value } = contribution;
-    if (api === CHAT && server.baseUrl !== undefined) return askForModels(server.baseUrl, key === "" ? undefined : key);
-    if (value.listModels) {
-      const listed = await providers.call(contribution, async () => value.listModels?.(account, ending) ?? []);
-      return { ids: listed.map(({ id }) => id) };
+    const ending = new AnySignal(signal, AbortSignal.timeout(CHECK_TIMEOUT_MS));
+    try {
+      if (value.listModels) {
+        const listed = await providers.call(contribution, async () => value.listModels?.(account, ending.signal) ?? []);
+        return { ids: listed.map(({ id }) => id) };
+      }
+      const [id = ""] = models;
+      const model = { provider: server.id, id, name: id, api, maxTokens: 16 };
+      const content = [{ type: "text", text: "Reply with the single word: ok" }] as const;
+      const messages = [{ role: "user", content, timestamp: Date.now() }] as const;
+      const request = { model, system: "", messages, tools: [], thinking: "off" } as const;
+      // The first chunk proves the key; leaving the loop ends the request.
+      for await (const _ of value.stream(request, account, ending.signal)) break;
+      return { ids: models };
+    } finally {
+      ending.release();
     }
-    const [id = ""] = models;
-    const model = { provider: server.id, id, name: id, api, maxTokens: 16 };
-    const content = [{ type: "text", text: "Reply with the single word: ok" }] as const;
-    const messages = [{ role: "user", content, timestamp: Date.now() }] as const;
-    const request = { model, system: "", messages, tools: [], thinking: "off" } as const;
-    // The first chunk proves the key; leaving the loop ends the request.
-    for await (const _ of value.stream(request, account, ending)) break;
-    return { ids: models };
   }
 
   function accepted(server: Server, key: string, { baseUrl, ids }: Checked, call: SetupCall): SetupStep {

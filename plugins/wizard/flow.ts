@@ -8,9 +8,9 @@ import {
   isGatewayError,
   type Logger,
   messageOf,
+  type Principal,
   untilAborted,
 } from "@svc/sdk";
-import type { Principal } from "@svc/sdk";
 import type { ConfigStore, ReloadKind } from "@svc/sdk/config";
 import type { SetupAnswer, SetupCall, SetupPart, SetupQuestion, SetupStep } from "@svc/sdk/wizard";
 import { EnteredSecrets, isStep, stepOf } from "./answers.ts";
@@ -138,7 +138,7 @@ const AFTER_FAILURE = [
   { value: "end", label: "End the setup; what was set up so far stays" },
 ];
 
-export function inOrder(parts: readonly Contribution<SetupPart>[]): readonly Contribution<SetupPart>[] {
+function inOrder(parts: readonly Contribution<SetupPart>[]): readonly Contribution<SetupPart>[] {
   return parts.toSorted((left, right) => left.value.order - right.value.order || (left.id < right.id ? -1 : 1));
 }
 

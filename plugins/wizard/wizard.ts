@@ -1,9 +1,16 @@
 /** Handlers of `wizard.*`: one setup at a time, in memory only. Spec: protocol/methods-wizard.md. */
-import { type Clock, type Handlers, invalidRequest, isGatewayError, type Logger, messageOf } from "@svc/sdk";
+import {
+  type Clock,
+  type ExtensionView,
+  type Handlers,
+  invalidRequest,
+  isGatewayError,
+  type Logger,
+  messageOf,
+} from "@svc/sdk";
 import type { ConfigStore, ReloadKind } from "@svc/sdk/config";
 import { refusal } from "@svc/sdk/errors";
 import type { GatewayInfo, Restarts } from "@svc/sdk/gateway";
-import type { ExtensionView } from "@svc/sdk";
 import type { SetupPart, wizard } from "@svc/sdk/wizard";
 import { EnteredSecrets } from "./answers.ts";
 import { commitOf } from "./commit.ts";

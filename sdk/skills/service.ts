@@ -5,8 +5,6 @@ import { defineExtensionPoint } from "../service.ts";
 export interface SkillEnvironment {
   /** Variables of the skill: its `env`, and its `apiKey` under the name of its `primaryEnv`. */
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute directory of the skill. */
-  readonly baseDir: string;
   /** Absolute directories with programs that were installed for the skill; they precede `PATH`. */
   readonly path: readonly string[];
 }

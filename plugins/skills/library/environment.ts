@@ -38,8 +38,7 @@ export function createSkills({ library, config, secrets }: EnvironmentSources): 
       const skills = await library();
       const judged = await skills.find(agentId, name).catch(() => invalidRequest(noSkill(name)));
       requireUsable(judged.status);
-      const { skillKey, baseDir } = judged.skill;
-      return { env: await environmentOf(judged, skills), baseDir, path: skills.tools.path(skillKey) };
+      return { env: await environmentOf(judged, skills), path: skills.tools.path(judged.skill.skillKey) };
     },
 
     async programs(agentId) {

@@ -4,32 +4,37 @@ import { once } from "node:events";
 import { untilAborted } from "@svc/sdk";
 import { type CommandContext, visible } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
-import { printJson } from "./answers.ts";
-import { type OpenGateway, reconnected } from "./gateway.ts";
-import type { Lines } from "./lines.ts";
+import { type Answers, Ended, printJson } from "./answers.ts";
+import { connected, type OpenGateway } from "./gateway.ts";
 import { isPerson, type OnboardFlags } from "./flags.ts";
 
 export interface AfterOptions {
   readonly context: CommandContext;
   readonly gateway: OpenGateway;
   readonly flags: OnboardFlags;
-  readonly lines: Lines;
+  readonly answers: Answers;
   readonly signal: AbortSignal;
 }
 
-const WAYS = [
-  "As a service of this user: it starts at login and after a failure",
-  "In this terminal, until Ctrl-C",
-  "Not now: stop it",
-] as const;
-type Way = "service" | "here" | "stop";
+const QUESTION = {
+  type: "select",
+  title: "Service",
+  message: "How does the gateway run from now on?",
+  options: [
+    { value: "service", label: "As a service of this user: it starts at login and after a failure" },
+    { value: "here", label: "In this terminal, until Ctrl-C" },
+    { value: "stop", label: "Not now: stop it" },
+  ],
+} as const;
+type Way = (typeof QUESTION.options)[number]["value"];
 
 /** @returns the exit code */
-export async function afterSetup({ context, gateway, flags, lines, signal }: AfterOptions): Promise<number> {
+export async function afterSetup(options: AfterOptions): Promise<number> {
+  const { context, gateway, signal } = options;
   const path = await settled(context, gateway, signal);
   const say = (line: string) => void (context.json || context.print(line));
   say(`\nThe setup is complete. Configuration: ${visible(path)}`);
-  const way = await wayOf({ context, gateway, flags, lines, signal });
+  const way = await wayOf(options);
   if (context.json) printJson(context, { done: true, status: "done", config: path, gateway: way ?? "running" });
   if (way === "here") {
     say("The gateway runs. In another terminal: svc chat. Ctrl-C stops it.");
@@ -43,24 +48,21 @@ export async function afterSetup({ context, gateway, flags, lines, signal }: Aft
   await gateway.close();
   const code = await installService(context);
   if (code !== 0) return code;
-  await (await reconnected(context, signal)).close();
+  await (await connected(context, signal)).close();
   say("The gateway runs as a service. Talk to the agent: svc chat");
   return 0;
 }
 
 /** @returns `undefined` for a gateway that ran before, which goes on as it did */
-async function wayOf({ context, gateway, flags, lines }: AfterOptions): Promise<Way | undefined> {
+async function wayOf({ context, gateway, flags, answers }: AfterOptions): Promise<Way | undefined> {
   if (flags.installService === true) return "service";
   if (!gateway.own) return undefined;
   if (!isPerson(context, flags)) return "stop";
-  context.output.write(`\n== Service ==\nHow does the gateway run from now on?\n`);
-  WAYS.forEach((label, index) => context.output.write(` ${index + 1}. ${label}\n`));
-  for (;;) {
-    const answer = ((await lines.ask("Number [1]: ")) ?? "3").trim() || "1";
-    const way = ({ 1: "service", 2: "here", 3: "stop" } as const)[answer];
-    if (way) return way;
-    context.output.write("Enter 1, 2 or 3.\n");
-  }
+  const way = await answers({ ...QUESTION, options: [...QUESTION.options] }).catch((error: unknown) => {
+    if (error instanceof Ended) return "stop";
+    throw error;
+  });
+  return way as Way; // an option
 }
 
 /** Waits for the restart that the setup scheduled. @returns the path of the configuration file */
@@ -71,7 +73,7 @@ async function settled(context: CommandContext, { client }: OpenGateway, signal:
     `The gateway restarts, so that these changes take effect: ${running.restart.paths.map(visible).join(", ")}`,
   );
   await untilAborted(new Promise<void>((gone) => client.onClose(() => gone())), signal);
-  await (await reconnected(context, signal)).close();
+  await (await connected(context, signal)).close();
   return path;
 }
 

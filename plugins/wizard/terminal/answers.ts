@@ -6,8 +6,11 @@ import type { Lines } from "./lines.ts";
 /** The setup ends because nobody answers. */
 export class Ended extends Error {}
 
+/** A step of the setup, or a question of the command itself. */
+export type Question = Omit<WizardStep, "id" | "executor">;
+
 /** @throws Ended */
-export type Answers = (step: WizardStep) => Promise<unknown>;
+export type Answers = (step: Question) => Promise<unknown>;
 
 /** Answers from the command line. */
 export interface Given {
@@ -17,10 +20,10 @@ export interface Given {
   readonly key?: string;
 }
 
-type Option = NonNullable<WizardStep["options"]>[number];
+type Option = NonNullable<Question["options"]>[number];
 
 /** Choice: each answer from the command line is used once, since a repeated question means that it was refused. */
-function usingOnce({ provider, key }: Given): (step: WizardStep) => { readonly value: string } | undefined {
+function usingOnce({ provider, key }: Given): (step: Question) => { readonly value: string } | undefined {
   const left = new Set(["choice", "url", "key"]);
   const use = (name: string, value: string) => (left.delete(name) ? { value } : undefined);
   const isUrl = provider !== undefined && /^https?:\/\//i.test(provider);
@@ -53,14 +56,14 @@ export function byDefaults(given: Given, context: CommandContext): Answers {
   };
 }
 
-function chosenText({ sensitive, options = [] }: WizardStep, value: unknown): string {
+function chosenText({ sensitive, options = [] }: Question, value: unknown): string {
   if (sensitive === true) return "(hidden)";
   if (typeof value === "boolean") return value ? "yes" : "no";
   const labels = options.filter((option) => [value].flat().includes(option.value)).map(({ label }) => label);
   return visibleLines(labels.length > 0 ? labels.join(", ") : String(value));
 }
 
-function defaultOf({ type, options, initialValue }: WizardStep): { readonly value: unknown } | undefined {
+function defaultOf({ type, options, initialValue }: Question): { readonly value: unknown } | undefined {
   if (type === "note") return { value: undefined };
   if (initialValue !== undefined) return { value: initialValue };
   if (type === "confirm") return { value: false };
@@ -140,7 +143,7 @@ export function byPerson({ output }: CommandContext, lines: Lines, given: Given)
   };
 }
 
-function headOf({ title, message }: WizardStep): string[] {
+function headOf({ title, message }: Question): string[] {
   return ["", ...(title ? [`== ${visibleLines(title)} ==`] : []), ...(message ? [visibleLines(message)] : [])];
 }
 

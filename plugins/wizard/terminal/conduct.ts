@@ -5,7 +5,6 @@ import type { GatewayClient } from "@svc/sdk/client";
 import { detailsCode } from "@svc/sdk/errors";
 import { wizard } from "@svc/sdk/wizard";
 import type { Answers } from "./answers.ts";
-import type { Lines } from "./lines.ts";
 import { isPerson, type OnboardFlags } from "./flags.ts";
 
 /** Choice: milliseconds to wait for the gateway to confirm the end. */
@@ -19,7 +18,6 @@ export interface ConductOptions {
   readonly context: CommandContext;
   readonly client: GatewayClient;
   readonly answers: Answers;
-  readonly lines: Lines;
   /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal;
   readonly workspace?: string;
@@ -48,7 +46,7 @@ export async function conduct(options: ConductOptions): Promise<void> {
 }
 
 /** Another setup may be open, e.g. because its terminal was closed: a person decides whether it ends. */
-async function begin({ context, client, lines, signal, workspace }: ConductOptions): Promise<Started> {
+async function begin({ context, client, answers, signal, workspace }: ConductOptions): Promise<Started> {
   const start = () =>
     untilAborted(
       client.call(wizard.start, { mode: "local", ...(workspace === undefined ? {} : { workspace }) }, { timeoutMs: 0 }),
@@ -61,9 +59,8 @@ async function begin({ context, client, lines, signal, workspace }: ConductOptio
     const { sessionId, startedAt } = error.details as { sessionId: string; startedAt: number };
     const flags = context.options as OnboardFlags;
     if (isPerson(context, flags)) {
-      context.print(`Another setup is open since ${time(startedAt)}, perhaps of a terminal that was closed.`);
-      const answer = (await lines.ask("End it and start again? [Y/n] ")) ?? "n";
-      if (!/^(?:y(?:es)?)?$/i.test(answer.trim())) throw error;
+      const message = `Another setup is open since ${time(startedAt)}, perhaps of a terminal that was closed. End it and start again?`;
+      if ((await answers({ type: "confirm", message, initialValue: true })) !== true) throw error;
     } else if (flags.yes !== true) throw error;
     await client.call(wizard.cancel, { sessionId }).catch(() => undefined); // it ended meanwhile
     return start();

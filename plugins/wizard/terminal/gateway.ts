@@ -33,7 +33,7 @@ export async function openGateway(context: CommandContext, signal: AbortSignal):
   context.note("No gateway is running; starting one.");
   const own = startGateway();
   try {
-    const client = await connected(context, own, signal);
+    const client = await connected(context, signal, own);
     return {
       client,
       own,
@@ -48,14 +48,25 @@ export async function openGateway(context: CommandContext, signal: AbortSignal):
   }
 }
 
-/** Connects as soon as the gateway responds. @throws GatewayError the process ended, or 60 s have passed */
-async function connected(context: CommandContext, own: OwnGateway, signal: AbortSignal): Promise<GatewayClient> {
+/**
+ * Waits until the gateway responds.
+ * @param own the process that this command started
+ * @throws GatewayError `own` has ended, or 60 s have passed
+ */
+export async function connected(
+  context: CommandContext,
+  signal: AbortSignal,
+  own?: OwnGateway,
+): Promise<GatewayClient> {
   for (const end = Date.now() + START_MS; ; await pause(LOOK_EVERY_MS, undefined, { signal })) {
-    if (own.hasEnded) unavailable(`the gateway did not start:\n${own.output.trim()}\nAfterwards: svc onboard`);
+    if (own?.hasEnded === true)
+      unavailable(`the gateway did not start:\n${own.output.trim()}\nAfterwards: svc onboard`);
     const client = await responding(context);
     if (client) return client;
     if (Date.now() > end)
-      unavailable(`the gateway did not respond within ${START_MS / 1_000} s\nNext: svc gateway run shows what it does`);
+      unavailable(
+        `the gateway did not respond within ${START_MS / 1_000} s\nNext: ${own ? "svc gateway run shows what it does" : "svc gateway probe"}`,
+      );
   }
 }
 
@@ -65,15 +76,6 @@ async function responding(context: CommandContext): Promise<GatewayClient | unde
       return undefined;
     throw error;
   });
-}
-
-/** Waits until the gateway responds, e.g. after a restart. */
-export async function reconnected(context: CommandContext, signal: AbortSignal): Promise<GatewayClient> {
-  for (const end = Date.now() + START_MS; ; await pause(LOOK_EVERY_MS, undefined, { signal })) {
-    const client = await responding(context);
-    if (client) return client;
-    if (Date.now() > end) unavailable("the gateway does not respond\nNext: svc gateway probe");
-  }
 }
 
 export interface OwnGateway {

@@ -7,7 +7,7 @@ import { conduct } from "./conduct.ts";
 import { afterSetup } from "./after.ts";
 import type { OnboardFlags } from "./flags.ts";
 import { openGateway } from "./gateway.ts";
-import { openLines } from "./lines.ts";
+import { type Lines, openLines } from "./lines.ts";
 
 /** Exit code of a command that Ctrl-C ended. */
 const INTERRUPTED = 130;
@@ -29,8 +29,8 @@ export async function onboard(context: CommandContext): Promise<number> {
     try {
       const answers = answersOf(context, flags, lines);
       const workspace = flags.workspace === undefined ? {} : { workspace: pathOf(flags.workspace) };
-      await conduct({ context, client: gateway.client, answers, lines, signal: stop.signal, ...workspace });
-      return await afterSetup({ context, gateway, flags, lines, signal: stop.signal });
+      await conduct({ context, client: gateway.client, answers, signal: stop.signal, ...workspace });
+      return await afterSetup({ context, gateway, flags, answers, signal: stop.signal });
     } finally {
       await gateway.close();
     }
@@ -45,11 +45,7 @@ export async function onboard(context: CommandContext): Promise<number> {
   }
 }
 
-function answersOf(
-  context: CommandContext,
-  { yes, provider, keyEnv }: OnboardFlags,
-  lines: Parameters<typeof byJson>[1],
-): Answers {
+function answersOf(context: CommandContext, { yes, provider, keyEnv }: OnboardFlags, lines: Lines): Answers {
   const given = {
     ...(provider === undefined ? {} : { provider }),
     ...(keyEnv === undefined ? {} : { key: `\${${keyEnv}}` }),

@@ -1,4 +1,4 @@
 /** Archives of strangers: `@svc/kit/archive`. */
-export * from "./rules.ts";
-export { ArchiveRefusal, readTar, type TarReading } from "./tar.ts";
+export { ARCHIVE_BOUNDS, type ArchiveLimits } from "./rules.ts";
+export { ArchiveRefusal, readTar } from "./tar.ts";
 export { unpackArchive } from "./unpack.ts";

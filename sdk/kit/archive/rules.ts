@@ -44,9 +44,6 @@ const ODD = /[\p{Cc}\\:*?"<>|\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff
 
 const FILES: ReadonlySet<string> = new Set(["File", "OldFile", "ContiguousFile"]);
 
-/** Checks one entry, in order. @returns why the archive must not be unpacked, or `undefined` */
-export type EntryCheck = (entry: ArchiveEntry) => string | undefined;
-
 /**
  * @param options.root directory that must contain every entry, e.g. `package`. Default: any
  * @returns a function that checks the entries in order and returns why the archive must not be unpacked, or `undefined`
@@ -54,7 +51,7 @@ export type EntryCheck = (entry: ArchiveEntry) => string | undefined;
 export function createEntryCheck({
   entries,
   root,
-}: Pick<ArchiveLimits, "entries"> & { readonly root?: string }): EntryCheck {
+}: Pick<ArchiveLimits, "entries"> & { readonly root?: string }): (entry: ArchiveEntry) => string | undefined {
   const seen = new Map<string, Seen>();
   const tooMany = `it has more than ${entries} entries`;
   let count = 0;

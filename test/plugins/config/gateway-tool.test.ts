@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type GatewayError, type Principal } from "@svc/sdk";
+import { valueAt } from "@svc/sdk/cli";
 import { textOf } from "@svc/sdk/models";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { type ToolResult, Tools } from "@svc/sdk/tools";
-import { partsOf, schemaAt, valueAt } from "../../../plugins/config/at-path.ts";
+import { partsOf, schemaAt } from "../../../plugins/config/at-path.ts";
 import { createBudget } from "../../../plugins/config/budget.ts";
 
 const TOKEN = "a-token-nobody-may-read";
