@@ -101,13 +101,13 @@ export function byPerson({ output }: CommandContext, lines: Lines, given: Given)
   const read = async (prompt: string, isSecret = false) => {
     const line = await lines.ask(prompt, isSecret);
     if (line === undefined) throw new Ended("The input ended before the setup.");
-    return line.trim();
+    return line;
   };
 
   /** Asks until `parse` accepts the line. */
   async function until<T>(prompt: string, parse: (line: string) => { readonly value: T } | string): Promise<T> {
     for (;;) {
-      const parsed = parse(await read(prompt));
+      const parsed = parse((await read(prompt)).trim());
       if (typeof parsed !== "string") return parsed.value;
       say(parsed);
     }
@@ -137,9 +137,10 @@ export function byPerson({ output }: CommandContext, lines: Lines, given: Given)
       );
     }
     const initial = typeof initialValue === "string" ? initialValue : undefined;
-    const hint = initial ?? (placeholder === undefined ? undefined : `e.g. ${placeholder}`);
+    const example = placeholder === undefined ? undefined : `e.g. ${placeholder}`;
+    const hint = initial ? `${initial}; a space: empty` : example;
     const line = await read(hint === undefined ? "> " : `[${visibleLines(hint)}] > `, sensitive);
-    return line === "" ? (initial ?? "") : line;
+    return line === "" ? (initial ?? "") : line.trim();
   };
 }
 

@@ -39,7 +39,7 @@ async function start(t: Parameters<typeof fileGateway>[0], login?: ChannelLoginS
 }
 
 describe("the part about chat networks", { timeout: 120_000 }, () => {
-  it("asks the fields of a login one by one; a refused value is asked again, and is not shown", async (t) => {
+  it("asks for the fields of a login one by one, and again after a refusal, without showing the value", async (t) => {
     const { setup } = await start(t, form);
     assert.deepEqual(
       setup.step.options?.map(({ value, label }) => [value, label]),
@@ -62,7 +62,7 @@ describe("the part about chat networks", { timeout: 120_000 }, () => {
     assert.equal((await setup.answer("")).status, "done");
   });
 
-  it("shows a link and a QR code, and waits until it was used", async (t) => {
+  it("shows a link and a QR code, and waits until one of them is used", async (t) => {
     const { setup } = await start(t, scan);
     await setup.answer("pigeon");
     assert.equal(setup.step.type, "note");

@@ -97,7 +97,7 @@ describe("the part about the model server", { timeout: 60_000 }, () => {
     assert.deepEqual([models.providers.local.apiKey, models.providers.local.baseUrl], ["${ACME_KEY}", server.url]);
   });
 
-  it("tells what is wrong with an address, and asks for it again", async () => {
+  it("says what is wrong with an address, and asks for it again", async () => {
     const told: readonly (readonly [address: string, RegExp])[] = [
       ["nonsense", /is not a server address/],
       ["http://user:secret@host/v1", /is not a server address/],
@@ -219,7 +219,7 @@ describe("the part about the default model", () => {
     assert.ok(!hasConfig(same));
   });
 
-  it("takes the name of one of many models, and repeats the question for an unknown one", async () => {
+  it("accepts the name of one of many models, and repeats the question for an unknown one", async () => {
     const part = partOf(...Array.from({ length: 60 }, (_, index) => `a/m${index}`));
     assert.equal(((await part.start(call())) as Step).ask.kind, "text");
     const again = await part.next({ ...call(), state: undefined, answer: "a/none" });

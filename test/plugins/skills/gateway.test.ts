@@ -175,7 +175,7 @@ describe("skills.* of a gateway", { timeout: 120_000 }, () => {
 });
 
 describe("an agent with skills", { timeout: 120_000 }, () => {
-  it("is told which skills it has, reads one, and sees changes at the next run", async (t) => {
+  it("gets the list of its skills in the prompt, reads one, and gets changes at the next run", async (t) => {
     const replies = [calls("skill", { name: "demo" }), { text: "done" }, { text: "done" }, { text: "done" }];
     const { client, server, talk, add, stateDir } = await start(t, replies, {
       skills: { load: { watchDebounceMs: 0 } },
@@ -202,7 +202,7 @@ describe("an agent with skills", { timeout: 120_000 }, () => {
     assert.ok(!(await report()).skills.entries.some(({ name }) => name === "demo"));
   });
 
-  it("without any gets no list", async (t) => {
+  it("gets no list if it has no skills", async (t) => {
     const agent = { id: "main", model: "fake/m", skills: [] };
     const { server, talk, add } = await start(t, [{ text: "done" }], { agents: { list: [agent] } });
     add("demo");
@@ -210,7 +210,7 @@ describe("an agent with skills", { timeout: 120_000 }, () => {
     assert.doesNotMatch(prompt(server), /Skills/);
   });
 
-  it("that may not use the tool `skill` gets no list", async (t) => {
+  it("gets no list if it may not use the tool `skill`", async (t) => {
     const { server, talk, add } = await start(t, [{ text: "done" }], { tools: { deny: ["skill"] } });
     add("demo");
     await talk();
@@ -242,7 +242,7 @@ describe("an agent with skills", { timeout: 120_000 }, () => {
     assert.equal(JSON.stringify(server.requests.map(({ body }) => body)).includes(KEY), false);
   });
 
-  it("shows the skill and the names of its variables in an approval, and asks again without it", async (t) => {
+  it("shows the skill and the names of its variables in an approval, which does not cover the command without the skill", async (t) => {
     const run = (more: object) => [exec("true", more), { text: "done" }];
     const replies = [...run({ skill: "demo" }), ...run({ skill: "demo" }), ...run({})];
     const { client, talk, add, setPolicy } = await start(t, replies, {
@@ -261,7 +261,7 @@ describe("an agent with skills", { timeout: 120_000 }, () => {
     assert.equal(JSON.stringify(asked).includes(KEY), false);
   });
 
-  it("runs programs of its skills unasked if the policy says so, but none that only a workspace names", async (t) => {
+  it("runs programs of its skills without approval under autoAllowSkills, except those that only a workspace skill names", async (t) => {
     const policy = (autoAllowSkills: boolean): ExecPolicyFile => ({
       version: 1,
       defaults: { security: "allowlist", ask: "off", autoAllowSkills },

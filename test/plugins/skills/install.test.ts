@@ -55,7 +55,7 @@ describe("the command of an installer", () => {
     assert.equal(argvOf("uv", "tool==1.0"), "uv tool install --no-build tool==1.0");
   });
 
-  it("of the system is only printed, unless the operator allows it", () => {
+  it("is only printed for apt and brew, unless the operator allows them", () => {
     assert.match(
       argvOf("apt", "jq"),
       /run it yourself there: apt-get install --yes --no-install-recommends jq\nNext: /,
@@ -82,7 +82,7 @@ describe("the command of an installer", () => {
     ["apt", "./local.deb"],
   ];
   for (const [kind, what] of hostile)
-    it(`of ${kind} refuses ${what}`, () =>
+    it(`never contains ${what} as a name of ${kind}`, () =>
       assert.match(argvOf(kind, what, { allowSystem: true }), /is not a name that/));
 });
 
@@ -99,7 +99,7 @@ function openInstaller(t: TestContext, more: Partial<InstallerSources> = {}) {
 }
 
 describe("an installer", { timeout: 120_000 }, () => {
-  it("of node installs from the registry of the user, without scripts, into its own directory", async (t) => {
+  it("of node uses the registry of the user, runs no scripts, and writes to its own directory", async (t) => {
     const registry = await startRegistry(t);
     const source = directory(t);
     const scripts = { postinstall: "touch $HOME/script-ran" };
@@ -122,7 +122,7 @@ describe("an installer", { timeout: 120_000 }, () => {
     assert.match(failed.stderr, /404/);
   });
 
-  it("of go and uv runs the program if there is one, with its directories", async (t) => {
+  it("of go or uv runs that program with its own directories, and fails without it", async (t) => {
     const { bin, home, run } = openInstaller(t);
     const missing = await run(spec("go", "example.com/x"));
     assert.deepEqual([missing.ok, missing.message.split(";")[0]], [false, "go is not installed"]);
@@ -140,7 +140,7 @@ describe("an installer", { timeout: 120_000 }, () => {
     assert.equal(failed.stdout, `${join(home, "uv")} ${join(home, "bin")}\n`);
   });
 
-  it("ends at its deadline, and only one of a skill runs at a time", async (t) => {
+  it("ends at its deadline, and refuses a second installer of the same skill meanwhile", async (t) => {
     const { bin, run } = openInstaller(t);
     put(join(bin, "go"), "#!/bin/sh\nexec sleep 60\n", 0o755);
     const [late, second] = await Promise.all([run(spec("go", "example.com/x"), 300), run(spec("go", "example.com/x"))]);
@@ -148,7 +148,7 @@ describe("an installer", { timeout: 120_000 }, () => {
     assert.match(second.message, /already running/);
   });
 
-  it("of the system leaves nothing behind when it is refused", async (t) => {
+  it("of apt creates no directory when it is refused", async (t) => {
     const { home, run } = openInstaller(t);
     assert.match((await run(spec("apt", "jq"))).message, /apt-get install/);
     assert.equal(existsSync(home), false);
@@ -200,7 +200,7 @@ describe("a skill from elsewhere", { timeout: 120_000 }, () => {
     return { base, managedDir, workDir, add, both };
   }
 
-  it("in a folder is shown first, and then installed as it was shown", async (t) => {
+  it("in a folder is inspected first, and installed only if it is still the same", async (t) => {
     const { base, managedDir, workDir, add } = open(t);
     const source = join(base, "mine");
     put(join(source, "SKILL.md"), text("mine", "metadata:\n  x:\n    requires: {bins: [jq]}\n"));
@@ -237,7 +237,7 @@ describe("a skill from elsewhere", { timeout: 120_000 }, () => {
     assert.deepEqual(readdirSync(managedDir), [name]);
   });
 
-  it("comes from archives, https URLs and npm, too", async (t) => {
+  it("is also installed from archives, https URLs and npm", async (t) => {
     const registry = await startRegistry(t);
     const source = directory(t);
     put(join(source, "package.json"), JSON.stringify({ name: "acme-skill", version: "1.0.0" }));
@@ -257,7 +257,7 @@ describe("a skill from elsewhere", { timeout: 120_000 }, () => {
     assert.deepEqual(readdirSync(managedDir).toSorted(), ["by-file", "by-npm", "by-text", "by-zip"]);
   });
 
-  it("is refused if it is none, several, hostile, or not to be had", async (t) => {
+  it("is refused if it is missing, ambiguous, hostile or unreachable", async (t) => {
     const { base, add, managedDir, workDir } = open(t, { "https://x.example/evil.zip": zip({ path: "a/../../evil" }) });
     const at = (name: string) => join(base, name);
     mkdirSync(at("empty"));

@@ -188,7 +188,7 @@ describe("a skill", () => {
       else assert.deepEqual(found, []);
     });
 
-  it("of the bundle needs a place on the allowlist, if there is one", async (t) => {
+  it("from the bundle must be on the allowlist, if there is one", async (t) => {
     const { library, add, state } = openLibrary(t, { config: { allowBundled: ["a"] } });
     for (const name of ["a", "b"]) add("bundled", name);
     add("managed", "c");
@@ -262,7 +262,7 @@ describe("a skill in a workspace", () => {
     assert.deepEqual(await service.programs("main"), []);
   });
 
-  it("that a run with outside words wrote is not offered, and keeps its origin when it is read", async (t) => {
+  it("is neither offered nor installed if a run with external content wrote it, and keeps that origin when it is read", async (t) => {
     const origin = outsideOrigin("web", "https://evil.example/");
     const names: string[] = [];
     const { library, add } = openLibrary(t, { origin: (asked) => (names.push(...asked), origin) });
@@ -309,7 +309,7 @@ async function use(library: ReturnType<typeof openLibrary>["library"], params: P
 }
 
 describe("the list in a prompt", () => {
-  it("has names and descriptions, shortens and counts what does not fit, and nothing for none", async (t) => {
+  it("has names and descriptions, shortens them to fit, counts the others, and is absent without skills", async (t) => {
     const { library, add } = openLibrary(t);
     for (const name of ["a", "b", "c"]) add("managed", name);
     add("managed", "hidden", "disable-model-invocation: true\n");
@@ -339,7 +339,7 @@ describe("the list in a prompt", () => {
 });
 
 describe("the tool skill", () => {
-  it("reads the instructions, names the folder and its files, and reads these", async (t) => {
+  it("reads the instructions, names the folder and its files, and reads those files", async (t) => {
     const { library, add } = openLibrary(t);
     const folder = add("managed", "one", "", "Run `{baseDir}/go.sh`.");
     put(join(folder, "scripts/more.md"), "More.");

@@ -70,7 +70,7 @@ describe("the front matter of a public skill", () => {
       assert.deepEqual({ ...manifest, ...found }, manifest);
     });
 
-  it("says what each installer installs; unknown kinds are left out", () => {
+  it("says what each installer installs, and skips unknown kinds", () => {
     const [, head = ""] = PUBLIC.at(-1) ?? [];
     assert.deepEqual(
       parseManifest(skill(head), "folder").install.map(({ id, kind, what, extract }) => [id, kind, what, extract]),
@@ -84,7 +84,7 @@ describe("the front matter of a public skill", () => {
     );
   });
 
-  it("needs no name: the folder has one; the own part of the metadata wins over that of others", () => {
+  it("takes its name from the folder by default, and prefers the key svc in the metadata", () => {
     const head = "description: d\nmetadata:\n  other: {emoji: a}\n  svc: {emoji: b}";
     const { name, skillKey, emoji } = parseManifest(skill(head), "from-folder");
     assert.deepEqual([name, skillKey, emoji], ["from-folder", "from-folder", "b"]);
@@ -107,7 +107,7 @@ describe("hostile front matter", () => {
   for (const [what, text, why] of refused)
     it(`${what} is refused`, () => assert.throws(() => parseManifest(text, "f"), why));
 
-  it("with wrong types, options as programs and control characters loses only those", () => {
+  it("loses only its wrong types, options as programs and control characters", () => {
     const head = `name: n\ndescription: "a\\u0007b\\nc"\nmetadata:\n  x:\n    emoji: 7\n    homepage: "javascript:1"\n    primaryEnv: "A B"\n    requires:\n      bins: ["-rf", "../sh", {a: 1}, ok]\n      env: [OK, "A=B", 3]\n    install: [{kind: node}, 7, null]`;
     const found = parseManifest(skill(head), "f");
     assert.deepEqual(found, {

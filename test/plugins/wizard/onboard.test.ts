@@ -59,7 +59,7 @@ describe("svc onboard in a terminal", limited, () => {
     assert.ok(readFileSync(join(stateDir, "workspace/BOOTSTRAP.md"), "utf8").length > 0);
   });
 
-  it("hides the key, keeps what was set up before Ctrl-C, and offers it when it is repeated", async (t) => {
+  it("hides the key, keeps finished parts after Ctrl-C, and offers them when it is repeated", async (t) => {
     const server = await startFakeModelServer({
       models: ["m1", "m2"],
       apiKey: "right-key-1",
@@ -98,7 +98,7 @@ describe("svc onboard in a terminal", limited, () => {
     again.types("\r");
     await again.sees(/\[y\/N\] $/);
     again.types("\r");
-    await again.sees(/first message[\s\S]*> $/);
+    await again.sees(/first message[\s\S]*\[What can you do\?; a space: empty\] > $/);
     again.types("\r");
     await again.sees(/I am here\.[\s\S]*Number \[1\]: $/);
     again.types("3\r");
@@ -106,7 +106,7 @@ describe("svc onboard in a terminal", limited, () => {
     assert.equal(file()["agents"].defaults.model, "local/m1");
   });
 
-  it("offers to end the setup of a terminal that is gone", async (t) => {
+  it("offers to end a setup whose terminal is gone", async (t) => {
     const { stateDir, env } = await machine(t);
     const gateway = await startGatewayProcess(stateDir, env, { port: env.SVC_GATEWAY_PORT });
     t.after(() => gateway.kill());
@@ -196,7 +196,7 @@ describe("svc onboard without a person", limited, () => {
     assert.match(error, /The input ended before the setup/);
   });
 
-  it("loses no written part when it is killed, and its gateway stops", async (t) => {
+  it("keeps finished parts when it is killed, and its gateway stops", async (t) => {
     const { stateDir, env, file, isRunning } = await machine(t);
     const [node = "", ...script] = SVC;
     const talk = spawn(node, [...script, "onboard", "--json"], { env: cleanEnvironment(stateDir, env) });

@@ -21,7 +21,7 @@ const call = (config: Readonly<Record<string, unknown>> = {}) => ({
 const question = (step: SetupStep) => ("ask" in step ? step.ask : assert.fail(JSON.stringify(step)));
 
 describe("the part about access", () => {
-  it("tells where the credential is for each mode", async () => {
+  it("names the place of the credential for each mode", async () => {
     const told: readonly (readonly [mode: string, RegExp])[] = [
       ["token", /token[\s\S]*svc gateway token/],
       ["password", /password[\s\S]*svc gateway token/],
@@ -32,7 +32,7 @@ describe("the part about access", () => {
       assert.match(question(await createAccessPart({ authMode }).start(call())).message, text);
   });
 
-  it("offers the current address first, also one it does not offer itself, and writes only a change", async () => {
+  it("offers the current address first, even an unlisted one, and writes only a change", async () => {
     const part = createAccessPart({ authMode: "token" });
     const asked = question(await part.start(call({ gateway: { bind: "tailnet" } })));
     assert.ok(asked.kind === "select");
@@ -47,7 +47,7 @@ describe("the part about access", () => {
 });
 
 describe("parts in a gateway", limited, () => {
-  it("webhooks are turned on with a token that is not shown, kept, and turned off", async (t) => {
+  it("turn webhooks on with a hidden token, keep that token, and turn webhooks off", async (t) => {
     const { gateway, setup, written } = await startWizard(t, ["webhooks", "webhook-wake", "storage-sqlite"]);
     await setup.start();
     assert.equal(setup.step.initialValue, false);
@@ -78,7 +78,7 @@ describe("parts in a gateway", limited, () => {
 
   const AGENTS = ["agents", "sessions", "models", "provider-offline", "storage-sqlite", "chat"];
 
-  it("sets the workspace that was asked for, asks again for one that is refused, and gets a first answer", async (t) => {
+  it("set the requested workspace, ask again after a refused one, and get a first answer", async (t) => {
     const { setup, stateDir, written } = await startWizard(t, AGENTS);
     await setup.start({ workspace: "relative" });
     assert.match(setup.step.message ?? "", /relative path[\s\S]*Directory for the files/);
@@ -96,7 +96,7 @@ describe("parts in a gateway", limited, () => {
     assert.ok(existsSync(join(stateDir, "workspace-mine/BOOTSTRAP.md")));
   });
 
-  it("tells which workspace is used when none was asked for", async (t) => {
+  it("name the default workspace if none was requested", async (t) => {
     const { setup, stateDir } = await startWizard(t, AGENTS);
     await setup.start();
     assert.match(setup.step.message ?? "", new RegExp(`^Workspace: ${stateDir}/workspace\n`));
@@ -127,7 +127,7 @@ describe("the first message", () => {
     assert.deepEqual([sessionKey, message, principal.id], ["agent:main:main", "hi", "token"]);
   });
 
-  it("shows why there is no answer, and is repeated or left", async () => {
+  it("shows why there is no answer, and can be repeated or skipped", async () => {
     const aborted: string[] = [];
     const late = partWith({ abort: (_, reason) => aborted.push(reason) > 0 });
     const failed = await next(late, { at: "message" }, "hi");

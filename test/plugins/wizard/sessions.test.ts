@@ -1,5 +1,6 @@
 /** The wizard without a gateway: deadlines, abandoned setups, conflicts and restarts, by a clock of the test. */
 import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import {
   type Call,
@@ -15,6 +16,7 @@ import type { SetupPart } from "@svc/sdk/wizard";
 import { commitOf } from "../../../plugins/wizard/commit.ts";
 import { createWizard } from "../../../plugins/wizard/wizard.ts";
 import { join } from "node:path";
+import { byPerson } from "../../../plugins/wizard/terminal/answers.ts";
 import { directory, put } from "../../directory.ts";
 import { asking, part } from "./scene.ts";
 
@@ -82,7 +84,7 @@ function scene(parts: Readonly<Record<string, SetupPart>>, { hashes = ["h1"], wr
 }
 
 describe("the wizard", () => {
-  it("names a part that hangs after 5 minutes, and aborts it", async () => {
+  it("aborts a part that hangs for 5 minutes, and names it", async () => {
     let signal: AbortSignal | undefined;
     const hanging = part("Hanging", 1, {
       start(call) {
@@ -104,7 +106,7 @@ describe("the wizard", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("lets another setup begin when nobody used the last one for 30 minutes", async () => {
+  it("replaces a setup that nobody has used for 30 minutes", async () => {
     const { clock, start, next } = scene({ a: asking("A", 1, QUESTION) });
     const first = await start();
     await clock.advance(1_799_999);
@@ -117,7 +119,7 @@ describe("the wizard", () => {
     await assert.rejects(next(first.sessionId), { code: "INVALID_REQUEST" });
   });
 
-  it("forgets a setup once its end was told", async () => {
+  it("forgets a setup once a response has reported its end", async () => {
     let crash: (reason: unknown) => void = () => {};
     const late = part("Late", 1, { start: () => new Promise((_, reject) => (crash = reject)) });
     const { start, status, next, clock } = scene({ late });
@@ -172,7 +174,7 @@ describe("the wizard", () => {
     assert.deepEqual(scheduled, ["wizard"]);
   });
 
-  it("restarts it also after a cancelled setup, but not one that cannot restart", async () => {
+  it("restarts it after a cancelled setup, too, but never a gateway that cannot restart", async () => {
     const cancelled = scene({ needsRestart, a: asking("A", 2, QUESTION) }, { write });
     const { sessionId } = await cancelled.start();
     await cancelled.cancel(sessionId);
@@ -183,6 +185,23 @@ describe("the wizard", () => {
     await embedded.clock.advance(0);
     assert.deepEqual(embedded.scheduled, []);
   });
+});
+
+describe("a person at the terminal", () => {
+  const cases = [
+    ["accepts the initial text with an empty line", "", "Bob"],
+    ["clears the initial text with a space", " ", ""],
+    ["replaces the initial text", " Ann ", "Ann"],
+  ] as const;
+  for (const [what, line, answer] of cases)
+    it(what, async () => {
+      const output = new PassThrough();
+      const asked: string[] = [];
+      const lines = { ask: async (prompt: string) => (asked.push(prompt), line), close: () => undefined };
+      const answers = byPerson({ output } as never, lines, {}); // the used part
+      assert.equal(await answers({ type: "text", message: "Your name? Empty: none.", initialValue: "Bob" }), answer);
+      assert.deepEqual(asked, ["[Bob; a space: empty] > "]);
+    });
 });
 
 describe("the commit of a checkout", () => {

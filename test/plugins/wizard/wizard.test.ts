@@ -88,7 +88,7 @@ describe("wizard.*", limited, () => {
     );
   });
 
-  it("runs one setup at a time; a second start names it, and it ends when it is cancelled", async (t) => {
+  it("runs one setup at a time: a second start names the first, and succeeds after a cancel", async (t) => {
     const { setup, connect } = await startWizard(t, [partsPlugin({ a: asking("A", 1, QUESTION) })]);
     await setup.start();
     const other = await setupAt(await connect());
@@ -116,7 +116,7 @@ describe("wizard.*", limited, () => {
     await assert.rejects(client.call(wizard.next, { sessionId }), refused("INVALID_REQUEST", /unknown sessionId/));
   });
 
-  it("blocks until the next step; meanwhile the same answer is refused, and a cancel answers those who wait", async (t) => {
+  it("blocks until the next step, refuses the same answer meanwhile, and answers waiting calls on a cancel", async (t) => {
     let work = () => {};
     let isCalled = false;
     const slow = part("Slow", 1, {
@@ -160,7 +160,7 @@ describe("wizard.*", limited, () => {
     assert.equal((await setup.start()).status, "running");
   });
 
-  it("ends with the text of a rejected answer", async (t) => {
+  it("ends with the reason why a part rejected an answer", async (t) => {
     const picky = asking("Picky", 1, QUESTION, () => invalidRequest("a name has at least two letters"));
     const { setup } = await startWizard(t, [partsPlugin({ picky })]);
     await setup.start();
@@ -191,7 +191,7 @@ describe("wizard.*", limited, () => {
 });
 
 describe("parts of the setup", limited, () => {
-  it("get the workspace that was asked for and the configuration without secrets", async (t) => {
+  it("get the requested workspace and the configuration without secrets", async (t) => {
     const calls: SetupCall[] = [];
     const look = part("Look", 1, {
       async start(call) {
@@ -209,7 +209,7 @@ describe("parts of the setup", limited, () => {
     assert.match(JSON.stringify(call.config), /__SVC_REDACTED__/);
   });
 
-  it("write their settings before the next part starts, and keep what others write", async (t) => {
+  it("write their settings before the next part starts, and keep those of other writers", async (t) => {
     const seen: unknown[] = [];
     let interfere = async () => {};
     const write = asking("Write", 1, QUESTION, () => ({ done: true, config: { logging: { level: "error" } } }));
@@ -282,7 +282,7 @@ describe("parts of the setup", limited, () => {
       assert.match(setup.step.message ?? "", /^Broken: skipped\. It failed:[\s\S]*Your name\?$/);
     });
 
-  it("end the setup when the person wants that", async (t) => {
+  it("end the setup if the person chooses so after a failure", async (t) => {
     const failing = part("Failing", 1, { start: async () => unavailable("no luck") });
     const { setup } = await startWizard(t, [partsPlugin({ failing })]);
     await setup.start();
@@ -291,7 +291,7 @@ describe("parts of the setup", limited, () => {
     assert.match(error ?? "", /no luck/);
   });
 
-  it("never show a secret that was entered, whatever text it comes back in", async (t) => {
+  it("never show an entered secret in a later text", async (t) => {
     const SECRET = "sk-1234567890";
     const key = part("Key", 1, {
       start: async () => ({ ask: { kind: "text", message: "Key?", sensitive: true, initial: "sk-old-secret" } }),

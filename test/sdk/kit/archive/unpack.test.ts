@@ -84,15 +84,16 @@ describe("an archive", () => {
     ],
     ["zip with too many entries", zip(...many), /more than 20 entries/],
     ["tar with too many entries", tgz(...many), /more than 20 entries/],
-    ["text", Buffer.from("hello"), /neither a gzipped tar archive/],
+    ["text file", Buffer.from("hello"), /neither a gzipped tar archive/],
     ["zip without a directory", Buffer.from("PK\x03\x04 and no more"), /not a readable zip/],
-    ["cut tar", tgz({ path: "a", content: bytes("a") }).subarray(0, 400), /unexpected end/],
-    ["nothing", Buffer.alloc(0), /neither/],
+    ["truncated tar", tgz({ path: "a", content: bytes("a") }).subarray(0, 400), /unexpected end/],
+    ["file without bytes", Buffer.alloc(0), /neither/],
   ];
   for (const [what, archive, why] of hostile)
-    it(`is refused: ${what}`, (t) => assert.rejects(unpack(t, archive), { name: "ArchiveRefusal", message: why }));
+    it(`is refused if it is a ${what}`, (t) =>
+      assert.rejects(unpack(t, archive), { name: "ArchiveRefusal", message: why }));
 
-  it("larger than allowed is refused before it is read", async (t) => {
+  it("is refused before it is read if it is too large", async (t) => {
     for (const archive of [tgz({ path: "a", content: "x" }), zip({ path: "a", content: "x" })])
       await assert.rejects(unpack(t, archive, { ...LIMITS, packedBytes: 10 }), /more than 10 bytes/);
   });
