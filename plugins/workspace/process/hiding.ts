@@ -17,23 +17,30 @@ export function hiding(values: readonly string[]): Hiding {
     .flatMap((value) => [value, value.trim()])
     .filter(({ length }) => length >= MIN_CHARS)
     .toSorted((a, b) => b.length - a.length);
-  const longest = secrets[0]?.length ?? 0;
-  const hidden = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text);
   let waiting = "";
   return {
     add(text) {
-      if (longest === 0) return text;
-      const all = hidden(waiting + text);
-      const from = Math.max(0, all.length - longest + 1);
-      const starts = Array.from({ length: all.length - from }, (_, index) => from + index);
-      const begin = starts.find((at) => secrets.some((secret) => secret.startsWith(all.slice(at)))) ?? all.length;
-      waiting = all.slice(begin);
-      return all.slice(0, begin);
+      if (secrets.length === 0) return text;
+      const all = waiting + text;
+      let [shown, at] = ["", 0];
+      while (at < all.length && !isBeginning(all, at)) {
+        const secret = secrets.find((one) => all.startsWith(one, at));
+        shown += secret === undefined ? all[at] : HIDDEN;
+        at += secret?.length ?? 1;
+      }
+      waiting = all.slice(at);
+      return shown;
     },
     end() {
       const rest = waiting;
       waiting = "";
-      return rest;
+      return secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), rest);
     },
   };
+
+  /** Whether the text from here on is less than a value, and may become one. */
+  function isBeginning(text: string, at: number): boolean {
+    const length = text.length - at;
+    return secrets.some((one) => one.length > length && one.startsWith(text.slice(at)));
+  }
 }

@@ -16,6 +16,8 @@ describe("the output of a command", () => {
     ["shows what only begins like a value", ["secret-1"], ["x secr", "ets"], "x secrets"],
     ["shows the beginning of a value at the end", ["secret-1"], ["secret-"], "secret-"],
     ["hides the longer of two values", ["secret", "secret-1"], ["secret-1 secret"], "[hidden] [hidden]"],
+    ["hides a value in parts that begins with another value", ["secret", "secret-1"], ["secret", "-1 x"], "[hidden] x"],
+    ["hides a value at the end that may become a longer one", ["secret", "secret-1"], ["secret"], "[hidden]"],
     ["hides a value without the line end it was stored with", ["secret-1\n"], ["secret-1 "], "[hidden] "],
     ["shows values that may be words", ["true", "a"], ["true a"], "true a"],
     ["hides a value that overlaps itself", ["ababab"], ["aba", "babab"], "[hidden]ab"],
