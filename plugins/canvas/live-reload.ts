@@ -110,9 +110,4 @@ export class LiveReload {
       await watching?.stop
     )?.();
   }
-
-  /** Number of pages that listen. */
-  get size(): number {
-    return this.#listeners.size;
-  }
 }

@@ -114,7 +114,7 @@ function chosen(all: readonly NodeView[], wanted: string): NodeView {
         : all.filter((node) => isNamed(node, name, (own) => own.startsWith(name)));
   const [node, ...others] = found;
   if (node && others.length === 0) return node;
-  const names = (node ? found : withCanvas).map(({ displayName, nodeId }) => displayName ?? nodeId.slice(0, 12));
+  const names = (node ? found : withCanvas).map(nameOf);
   const known = names.length === 0 ? "no connected node has a canvas" : `node must be one of: ${names.join(", ")}`;
   return invalidRequest(node ? `several nodes match; ${known}` : known);
 }
