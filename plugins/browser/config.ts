@@ -77,7 +77,7 @@ export const BrowserConfig = Strict(
     extraArgs: Type.Array(Type.String({ pattern: ARGUMENT, maxLength: 1_000 }), {
       default: [],
       maxItems: 50,
-      description: "Further switches of Chromium, except those that weaken its protection",
+      description: "Further switches of Chromium, except those that lead around the guard of addresses",
     }),
     attachOnly: flag("Never starts a browser: uses cdpUrl or a profile with cdpUrl or cdpPort", false),
     cdpUrl: Type.Optional(cdpUrl),

@@ -41,6 +41,8 @@ export const ROUTES: readonly Route[] = [
 const DEFAULT_MS = 30_000;
 /** A browser that starts has this much longer. */
 const START_MS = 30_000;
+/** Lines of an error of the browser: the first ones name the reason. */
+const MAX_LINES = 6;
 
 /** A call of a route. */
 export interface ControlCall {
@@ -48,7 +50,7 @@ export interface ControlCall {
   readonly path: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
-  readonly caller: Omit<Caller, "uploads"> & Partial<Pick<Caller, "uploads">>;
+  readonly caller: Partial<Caller>;
   readonly signal: AbortSignal;
 }
 
@@ -56,8 +58,6 @@ export interface ControlCall {
 export interface Control {
   /** @throws GatewayError `NOT_FOUND`: no such route, tab or profile; `INVALID_REQUEST`; `UNAVAILABLE`; the signal's reason */
   call(call: ControlCall): Promise<unknown>;
-  /** Directory of downloads and pictures. */
-  readonly filesDirectory: string;
   stop(): Promise<void>;
 }
 
@@ -79,7 +79,6 @@ export function createControl(deps: ControlDeps): Control {
   const ownFiles = { root: files.directory, nameOf: (path: string) => nameBelow(files.directory, path) };
 
   return {
-    filesDirectory: files.directory,
     async call({ method, path, query, body, caller, signal }) {
       const { route, params } = findRoute(method, path);
       const input = inputOf(route, { query, body, params });
@@ -88,7 +87,7 @@ export function createControl(deps: ControlDeps): Control {
       const ms = timeoutMs + (browsers.get(profile) ? 0 : START_MS);
       const late = () =>
         `${method} ${path} did not finish within ${timeoutMs} ms; set timeoutMs, or look at the tab with GET /snapshot`;
-      const uploads = [ownFiles, ...(caller.uploads ?? [])];
+      const uploads = async () => [ownFiles, ...((await caller.uploads?.()) ?? [])];
       try {
         return await withDeadline({ ms, clock, signals: [signal], late }, (ending) => {
           const context = { browsers, files, clock, caller: { ...caller, uploads }, signal: ending, timeoutMs };
@@ -105,11 +104,16 @@ export function createControl(deps: ControlDeps): Control {
   };
 }
 
-/** Errors of the browser and of the disk: what happened is for the caller, e.g. which element covers another. */
+/**
+ * Errors of the browser and of the disk: what happened is for the caller, e.g. which element covers another. Pages choose a part
+ * of these words, so they are also a detail of their own.
+ */
 function asRefusal(error: unknown): never {
   // eslint-disable-next-line no-control-regex
   const plain = messageOf(error).replace(/\u001b\[[0-9;]*m/g, "");
-  return unavailable(cut(`the browser reports: ${plain.split("\n", 3).join(" ")}`, 1_000), { cause: error });
+  const lines = plain.split("\n").map((line) => line.trim());
+  const reported = cut(lines.filter(Boolean).slice(0, MAX_LINES).join("; "), 1_000);
+  return unavailable(`the browser reports: ${reported}`, { details: { reported }, cause: error });
 }
 
 /** @throws GatewayError `NOT_FOUND` */

@@ -21,23 +21,14 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, config, log, services } = gateway;
+    const { stateDir } = gateway;
     let opened: Control | undefined;
-    const code = lazy(() => import("./control.ts"));
-    const proxyCode = lazy(() => import("./node-proxy.ts"));
-    async function control(): Promise<Control> {
-      const { createControl } = await code();
-      opened ??= createControl({ config, stateDir: gateway.stateDir, clock, log });
-      return opened;
-    }
-    const request = createRequest({
-      enabled: config.enabled,
-      control,
-      nodes: () => services.nodes.get(),
-      proxy: async () => {
-        const { nodeCaller } = await proxyCode();
-        return nodeCaller(gateway.stateDir, clock);
-      },
+    const control = lazy(async () => {
+      const { createControl } = await import("./control.ts");
+      return (opened = createControl({ config, stateDir, clock, log }));
     });
+    const proxy = lazy(async () => (await import("./node-proxy.ts")).nodeCaller(stateDir, clock));
+    const request = createRequest({ enabled: config.enabled, control, nodes: () => services.nodes.get(), proxy });
 
     /** Files of an agent's workspace that may be uploaded. */
     async function workspaceOf(agentId: string | undefined): Promise<readonly UploadRoot[]> {
@@ -50,17 +41,16 @@ export default definePlugin({
 
     gateway.serve(browser, {
       async request({ params, principal, connection, signal }) {
-        const caller = { uploads: await workspaceOf(undefined) };
+        const caller = { uploads: () => workspaceOf(undefined) };
         const { id: connectionId, device: deviceId } = connection ?? {};
         const place = { ...(connectionId ? { connectionId } : {}), ...(deviceId ? { deviceId } : {}) };
-        return request(params, { caller, principal, signal, connection: place });
+        return (await request(params, { caller, principal, signal, connection: place })).result;
       },
     });
     if (config.enabled) {
-      const tool = createBrowserTool(({ sessionKey, agentId }) => async (params, asker) => {
-        const caller = { owner: sessionKey, uploads: await workspaceOf(agentId) };
-        return request(params, { ...asker, caller });
-      });
+      const tool = createBrowserTool(({ sessionKey, agentId }, params, asker) =>
+        request(params, { ...asker, caller: { owner: sessionKey, uploads: () => workspaceOf(agentId) } }),
+      );
       gateway.extend(Tool, "browser", tool);
     }
     gateway.extend(Retention, "browser", {

@@ -27,7 +27,14 @@ export interface RequestParams {
   readonly timeoutMs?: unknown;
 }
 
-export type RequestBrowser = (params: RequestParams, asker: Asker) => Promise<unknown>;
+export interface Answered {
+  /** JSON of the route. */
+  readonly result: unknown;
+  /** Id of the node that answered; absent: this machine. */
+  readonly nodeId?: string;
+}
+
+export type RequestBrowser = (params: RequestParams, asker: Asker) => Promise<Answered>;
 
 const METHODS = ["GET", "POST", "DELETE"] as const;
 
@@ -38,11 +45,11 @@ export function createRequest({ enabled, control, nodes, proxy }: RequestDeps): 
     const nodeId = service && (await nodeFor(service));
     const { principal, connection = {}, signal } = asker;
     if (service && nodeId !== undefined)
-      return (await proxy())(call, nodeId, service, { principal, signal, ...connection });
+      return { nodeId, result: await (await proxy())(call, nodeId, service, { principal, signal, ...connection }) };
     if (!enabled) unavailable("browser control is disabled; to enable it: svc config set browser.enabled true");
     const { method, path, query, body } = call;
     try {
-      return await (await control()).call({ method, path, query, body, caller: asker.caller, signal });
+      return { result: await (await control()).call({ method, path, query, body, caller: asker.caller, signal }) };
     } catch (error) {
       throw isGatewayError(error) ? asRouteError(error) : error;
     }

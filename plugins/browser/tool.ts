@@ -1,11 +1,20 @@
 /** The tool `browser`: the routes of the browser control by action, with results marked as external content. */
-import { GATEWAY_WORDS, invalidRequest, outsideOrigin, Strict, Type } from "@svc/sdk";
+import {
+  GATEWAY_WORDS,
+  GatewayError,
+  invalidRequest,
+  isGatewayError,
+  outsideOrigin,
+  type Static,
+  Strict,
+  Type,
+} from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import { wrapExternalContent } from "@svc/sdk/external-content";
 import { defineTool, type Tool, type ToolCall, type ToolEffect, type ToolResult } from "@svc/sdk/tools";
 import { ProfileName } from "./config.ts";
 import type { ControlCall } from "./control.ts";
-import type { RequestBrowser } from "./request.ts";
+import type { Answered, Asker, RequestParams } from "./request.ts";
 
 interface Action {
   readonly method: ControlCall["method"];
@@ -13,7 +22,7 @@ interface Action {
   readonly path: string;
   /** `reads` without any. */
   readonly effects?: readonly ToolEffect[];
-  /** The result has no text of a page. */
+  /** The result has no text of a page; that of a node may have any. */
   readonly isOwn?: boolean;
 }
 
@@ -82,33 +91,37 @@ const Params = Strict({
   options: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "Further keys of the action" })),
   timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 120_000, description: "Default 30000" })),
 });
+type Params = Static<typeof Params>;
 
-/** @param ask calls a route for the session of the call, and may upload from the workspace of its agent */
-export function createBrowserTool(ask: (call: ToolCall) => RequestBrowserFor): Tool {
+/** Calls a route for the session of the call; it may upload from the workspace of its agent. */
+export type AskBrowser = (
+  call: ToolCall,
+  params: RequestParams,
+  asker: Pick<Asker, "principal" | "signal">,
+) => Promise<Answered>;
+
+export function createBrowserTool(ask: AskBrowser): Tool {
   return defineTool({
     label: "Browser",
     description: DESCRIPTION,
     params: Params,
     scope: "operator.write",
-    effects({ action, url, request, options }, { seen }) {
+    effects(params, { seen }) {
+      const { action } = params;
       const { effects = ["reads"] } = ACTIONS[action] ?? {};
-      if ((action === "open" || action === "navigate") && (url === undefined || seen.includes(url))) return ["reads"];
-      const kind = request?.["kind"];
-      if (action === "act" && (kind === "evaluate" || request?.["fn"] !== undefined)) return ["sends-out", "runs-code"];
+      const { url, kind, fn, setting } = keysOf(params);
+      if (action === "open" || action === "navigate")
+        return url === undefined || (typeof url === "string" && seen.includes(url)) ? ["reads"] : effects;
+      if (action === "act" && (kind === "evaluate" || fn !== undefined)) return ["sends-out", "runs-code"];
       if (action === "act" && (kind === "wait" || kind === "hover" || kind === "scroll" || kind === "resize"))
         return ["reads"];
-      return action === "set" && options?.["setting"] === "headers" ? ["sends-out"] : effects;
+      return action === "set" && setting === "headers" ? ["sends-out"] : effects;
     },
     brings: "web",
-    async run({ action: name, request, options, timeoutMs, ...common }, { call, principal, signal }) {
+    async run(params, { call, principal, signal }) {
+      const { action: name, options, timeoutMs } = params;
       const action = ACTIONS[name] ?? invalidRequest(`there is no action ${name}`);
-      const given: Record<string, unknown> = {
-        ...options,
-        ...request,
-        ...common,
-        ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        ...defaultsOf(name, options),
-      };
+      const given = { ...keysOf(params), ...defaultsOf(name, options) };
       const path = action.path.replace(/:(\w+)/g, (_, key: string) => {
         const value = given[key];
         if (typeof value !== "string" || value === "") return invalidRequest(`${name} needs ${key}`);
@@ -117,17 +130,30 @@ export function createBrowserTool(ask: (call: ToolCall) => RequestBrowserFor): T
       });
       const keys = action.method === "POST" ? { body: given } : { query: given };
       const wait = timeoutMs === undefined ? {} : { timeoutMs };
-      const result = await ask(call)({ method: action.method, path, ...keys, ...wait }, { principal, signal });
-      return resultOf(name, action, result);
+      try {
+        const answered = await ask(call, { method: action.method, path, ...keys, ...wait }, { principal, signal });
+        return resultOf(name, action, answered);
+      } catch (error) {
+        throw isGatewayError(error) ? marked(error) : error;
+      }
     },
   });
 }
 
-/** `RequestBrowser` for one session. */
-export type RequestBrowserFor = (
-  params: Parameters<RequestBrowser>[0],
-  asker: Pick<Parameters<RequestBrowser>[1], "principal" | "signal">,
-) => Promise<unknown>;
+/** The keys of the route, wherever the model wrote them. */
+function keysOf(params: Params): Record<string, unknown> {
+  const { action: _, options, request, ...common } = params;
+  return { ...options, ...request, ...common };
+}
+
+/** Pages choose a part of what a browser reports, e.g. the message of an exception. */
+function marked(error: GatewayError): GatewayError {
+  const { reported, nodeError } = Object(error.details) as Readonly<Record<string, unknown>>;
+  const words = nodeError === undefined ? reported : error.message;
+  if (typeof words !== "string") return error;
+  const message = `the browser reports:\n${wrapExternalContent(words, { source: "browser" })}`;
+  return new GatewayError(error.code, message, { cause: error });
+}
 
 function defaultsOf(name: string, options: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   if (name === "screenshot") return { inline: true, type: options["type"] ?? "jpeg" };
@@ -136,7 +162,7 @@ function defaultsOf(name: string, options: Readonly<Record<string, unknown>> = {
     : {};
 }
 
-function resultOf(name: string, { isOwn = false }: Action, result: unknown): ToolResult {
+function resultOf(name: string, { isOwn = false }: Action, { result, nodeId }: Answered): ToolResult {
   const { base64, snapshot, ...facts } = Object(result) as Record<string, unknown>;
   const { mimeType } = facts;
   const url = typeof facts["url"] === "string" ? facts["url"] : undefined;
@@ -147,7 +173,7 @@ function resultOf(name: string, { isOwn = false }: Action, result: unknown): Too
       ? [{ type: "image" as const, data: base64, mimeType: typeof mimeType === "string" ? mimeType : "image/png" }]
       : [];
   const details = typeof snapshot === "string" ? { ...facts, snapshot } : facts;
-  if (isOwn) return { content: [{ type: "text", text }], origin: GATEWAY_WORDS, details };
+  if (isOwn && nodeId === undefined) return { content: [{ type: "text", text }], origin: GATEWAY_WORDS, details };
   const shown = wrapExternalContent(text, { source: "browser", ...(url ? { from: url } : {}), subject: name });
   return { content: [{ type: "text", text: shown }, ...image], origin: outsideOrigin("web", url), details };
 }

@@ -12,7 +12,7 @@ import { addressOf, attach, isHeadless, launch, type Opened } from "./launch.ts"
 import { Tab } from "./tab.ts";
 
 const DEFAULT_PROFILE = "default";
-/** Pages above this number are closed as they open. */
+/** A further tab closes the least recently used one; further popups are closed as they open. */
 const MAX_TABS = 50;
 const MAX_PROFILES = 100;
 
@@ -31,6 +31,7 @@ export interface BrowsersDeps {
 export interface Running extends Opened {
   readonly profile: string;
   readonly guard: Guard;
+  /** By id; the last used one is last. */
   readonly tabs: Map<string, Tab>;
   /** The tab that calls without `targetId` use, by owner. */
   readonly current: Map<string | undefined, string>;
@@ -47,6 +48,9 @@ export class Browsers {
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
   readonly #idle = new Map<string, () => void>();
+  /** Profiles that were opened: their browsers may run, or start right now. */
+  readonly #opened = new Set<string>();
+  #isStopped = false;
   #guard: Promise<Guard> | undefined;
   #nextTab = 1;
 
@@ -76,7 +80,9 @@ export class Browsers {
   /** The browser of a profile, started if needed. @throws GatewayError `INVALID_REQUEST`, `UNAVAILABLE` */
   async open(profile: string): Promise<Running> {
     await this.#requireKnown(profile);
+    this.#opened.add(profile);
     return this.#turns.take(profile, async () => {
+      if (this.#isStopped) unavailable("the browser plugin was stopped");
       const running = this.#running.get(profile) ?? (await this.#start(profile));
       this.touch(profile);
       return running;
@@ -94,10 +100,11 @@ export class Browsers {
     });
   }
 
+  /** Stops all browsers, also those that start right now; none starts afterwards. */
   async stopAll(): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((profile) => this.stop(profile)));
+    this.#isStopped = true;
+    await Promise.all([...this.#opened].map((profile) => this.stop(profile)));
     await (await this.#guard)?.close();
-    this.#guard = undefined;
   }
 
   /** Starts the idle time of a profile anew. */
@@ -164,7 +171,8 @@ export class Browsers {
 
   /** A new page, and its tab. */
   async newTab(running: Running, owner: string | undefined): Promise<Tab> {
-    if (running.tabs.size >= MAX_TABS) unavailable(`the profile has ${MAX_TABS} tabs; close one first`);
+    const [leastUsed] = running.tabs.values();
+    if (running.tabs.size >= MAX_TABS) await leastUsed?.page.close();
     running.opening += 1;
     try {
       const page = await running.context.newPage();
@@ -191,7 +199,6 @@ export class Browsers {
       lastOwner: undefined,
     };
     this.#running.set(profile, running);
-    running.context.setDefaultTimeout(10_000);
     for (const page of running.context.pages()) this.#adopt(running, page, undefined);
     running.context.on("page", (page) => void this.#arrived(running, page));
     running.context.once("close", () => {

@@ -1,6 +1,7 @@
 /** Starts Chromium behind the guard, or connects to a browser that runs already. */
 import { messageOf, unavailable } from "@svc/sdk";
 import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { BrowserContext } from "playwright-core";
 import type { BrowserConfig, ProfileConfig } from "../config.ts";
 import type { Guard } from "../guard/proxy.ts";
@@ -87,7 +88,7 @@ export async function launch(config: BrowserConfig, guard: Guard, place: LaunchP
       serviceWorkers: "block",
       acceptDownloads: true,
       downloadsPath: place.incoming,
-      tracesDir: place.incoming,
+      tracesDir: join(place.incoming, "traces"), // apart: the files of `incoming` itself count as downloads
       timeout: LAUNCH_MS,
       viewport: { width: 1_280, height: 800 },
       handleSIGHUP: false,

@@ -1,10 +1,11 @@
 /** One page: what it reported, in bounded buffers, and how it answers dialogs and downloads. */
-import { type Clock, unavailable } from "@svc/sdk";
+import { type Clock, unavailable, untilAborted } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import { readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { CDPSession, Dialog, Download, FileChooser, Page, Request, Response } from "playwright-core";
-import { type FileStore, MAX_BYTES, safeName, type Upload } from "../files.ts";
+import { type FileStore, MAX_BYTES, safeName, type StoredFile, type Upload } from "../files.ts";
+import { Recent } from "../recent.ts";
 
 /** Entries of each buffer. */
 const MAX_ENTRIES = 500;
@@ -35,15 +36,19 @@ export interface RequestEntry {
   readonly at: number;
 }
 
-/** A download. `path` is set once it is complete, `error` if it failed. */
-export interface DownloadEntry {
-  readonly id: number;
+/** What became of a download: a file, or the reason why there is none. */
+type Received = StoredFile | { readonly error: string };
+
+interface DownloadEntry {
   readonly url: string;
   readonly name: string;
-  path?: string;
-  bytes?: number;
-  error?: string;
+  readonly received: Promise<Received>;
+  /** A caller has it. */
+  isClaimed: boolean;
 }
+
+/** A download that has ended. */
+export type EndedDownload = Pick<DownloadEntry, "url" | "name"> & Received;
 
 /** How the next dialog is answered. */
 export interface DialogAnswer {
@@ -64,34 +69,6 @@ export interface TabDeps {
   readonly incoming: string;
 }
 
-/** A list that forgets its oldest entries. */
-class Recent<T> {
-  items: T[] = [];
-  /** Number of entries ever added. */
-  total = 0;
-  readonly #most: number;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  add(item: T): T {
-    this.total += 1;
-    this.items.push(item);
-    if (this.items.length > this.#most) this.items.shift();
-    return item;
-  }
-
-  /** Entries added after the first `total`, as far as they are kept. */
-  since(total: number): readonly T[] {
-    return this.total > total ? this.items.slice(-(this.total - total)) : [];
-  }
-
-  clear(): void {
-    this.items = [];
-  }
-}
-
 export class Tab {
   readonly id: string;
   readonly page: Page;
@@ -103,9 +80,6 @@ export class Tab {
   readonly responses = new Recent<Response>(MAX_RESPONSES);
   readonly downloads = new Recent<DownloadEntry>(MAX_DOWNLOADS);
   readonly dialogs = new Recent<DialogEntry>(MAX_DOWNLOADS);
-  /** Ids of downloads already given to a caller. */
-  readonly #claimed = new Set<number>();
-  readonly #waiting = new Set<() => void>();
   #dialogAnswer: DialogAnswer | undefined;
   #chooser: ((chooser: FileChooser) => void) | undefined;
   #cdp: Promise<CDPSession> | undefined;
@@ -143,7 +117,10 @@ export class Tab {
       if (entry) entry.failure = short(request.failure()?.errorText ?? "failed");
     });
     page.on("dialog", (dialog) => void this.#answer(dialog));
-    page.on("download", (download) => void this.#keep(download));
+    page.on("download", (download) => {
+      const [url, name] = [short(download.url()), safeName(download.suggestedFilename())];
+      this.downloads.add({ url, name, received: this.#receive(download, name), isClaimed: false });
+    });
   }
 
   /** @throws GatewayError `UNAVAILABLE` after a crash: the page can do nothing any more */
@@ -180,57 +157,56 @@ export class Tab {
     return this.#cdp;
   }
 
-  /** The oldest download that no caller has received; waits for one. @throws the reason of the signal */
-  async nextDownload(signal: AbortSignal): Promise<DownloadEntry> {
+  /**
+   * The oldest download after the first `since` that no caller has; waits for one.
+   * @throws an error if the signal aborts or the page is closed
+   */
+  async nextDownload(signal: AbortSignal, since = 0): Promise<EndedDownload> {
     for (;;) {
-      signal.throwIfAborted();
-      const entry = this.downloads.items.find(({ id }) => !this.#claimed.has(id));
-      if (entry && (entry.path ?? entry.error) !== undefined) {
-        this.#claimed.add(entry.id);
-        return entry;
+      const entry = this.downloads.since(since).find(({ isClaimed }) => !isClaimed);
+      if (entry === undefined) {
+        await this.page.waitForEvent("download", { timeout: 0, signal });
+        continue;
       }
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          this.#waiting.delete(wake);
-          signal.removeEventListener("abort", wake);
-          resolve();
-        };
-        this.#waiting.add(wake);
-        signal.addEventListener("abort", wake, { once: true });
-      });
+      const { url, name, received } = entry;
+      const end = await untilAborted(received, signal);
+      if (entry.isClaimed) continue; // by a call that waited for the same one
+      entry.isClaimed = true;
+      return { url, name, ...end };
     }
   }
 
   async #answer(dialog: Dialog): Promise<void> {
-    const { accept, promptText } = this.#dialogAnswer ?? { accept: false };
-    this.#dialogAnswer = undefined;
+    const isLeaving = dialog.type() === "beforeunload"; // a page cannot keep its tab
+    const { accept, promptText }: DialogAnswer = isLeaving
+      ? { accept: true }
+      : (this.#dialogAnswer ?? { accept: false });
+    if (!isLeaving) this.#dialogAnswer = undefined;
     this.dialogs.add({ type: dialog.type(), message: short(dialog.message()), accepted: accept });
     await (accept ? dialog.accept(promptText) : dialog.dismiss()).catch((error: Error) => this.#note(error));
   }
 
-  async #keep(download: Download): Promise<void> {
+  async #receive(download: Download, name: string): Promise<Received> {
     const { clock, files, incoming } = this.#deps;
-    const name = safeName(download.suggestedFilename());
-    const entry: DownloadEntry = this.downloads.add({ id: this.#next++, url: short(download.url()), name });
-    // The library reports no progress, so the size of the files that arrive is looked at until it ends.
+    const tooLarge = { error: `the download has more than ${MAX_BYTES} bytes` };
+    let isTooLarge = false;
+    // The library reports no progress, so the size of the files that arrive is checked until the download ends.
     const stop = clock.setInterval(() => {
       void sizeOf(incoming).then((bytes) => {
-        if (bytes <= MAX_BYTES) return undefined;
-        entry.error = `the download has more than ${MAX_BYTES} bytes`;
-        return download.cancel();
+        isTooLarge ||= bytes > MAX_BYTES;
+        return isTooLarge ? download.cancel() : undefined;
       });
     }, WATCH_DOWNLOAD_MS);
     try {
-      const arrived = await download.path();
-      const { path, bytes } = await files.adopt(arrived, name);
-      if (bytes > MAX_BYTES) await unlink(path);
-      else if (entry.error === undefined) Object.assign(entry, { path, bytes });
-      if (bytes > MAX_BYTES) entry.error = `the download has more than ${MAX_BYTES} bytes`;
+      const file = await files.adopt(await download.path(), name);
+      if (file.bytes <= MAX_BYTES) return file;
+      await unlink(file.path);
+      return tooLarge;
     } catch {
-      entry.error ??= (await download.failure().catch(() => null)) ?? "the download failed";
+      if (isTooLarge) return tooLarge;
+      return { error: (await download.failure().catch(() => null)) ?? "the download failed" };
     } finally {
       stop();
-      for (const wake of this.#waiting) wake();
     }
   }
 

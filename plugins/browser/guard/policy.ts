@@ -16,7 +16,6 @@ import type { BrowserConfig } from "../config.ts";
 
 /** A host that passed all checks. */
 export interface VettedHost {
-  readonly host: string;
   readonly port: number;
   /** In the order in which to try them. */
   readonly addresses: readonly string[];
@@ -45,7 +44,7 @@ export function createVet(policy: BrowserConfig["ssrfPolicy"], resolve: Resolve)
     if (isIP(literal) !== 0) {
       const address = checked ? publicAddress(literal) : literal;
       if (address === undefined) throw notPublic(`"${literal}" is not a public address`);
-      return { host, port, addresses: [address] };
+      return { port, addresses: [address] };
     }
     const found = await resolve(host).catch((cause: unknown) => unavailable(`${host} cannot be resolved`, { cause }));
     if (found.length === 0) unavailable(`${host} has no address`);
@@ -53,7 +52,7 @@ export function createVet(policy: BrowserConfig["ssrfPolicy"], resolve: Resolve)
     const addresses = usable.filter((one) => one !== undefined);
     // One private address among others is enough to refuse: the page could make the browser use it.
     if (addresses.length < found.length) throw notPublic(`"${host}" resolves to an address that is not public`);
-    return { host, port, addresses: inOrder(addresses) };
+    return { port, addresses: inOrder(addresses) };
   };
 }
 

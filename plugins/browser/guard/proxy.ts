@@ -9,6 +9,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { Recent } from "../recent.ts";
 import type { Vet } from "./policy.ts";
 
 export interface GuardDeps {
@@ -31,10 +32,7 @@ export interface Guard {
   readonly password: string;
   /** Checks a host as the proxy does. */
   readonly vet: Vet;
-  /** Number of refusals since the start. */
-  refusals(): number;
-  /** The newest refusals after the first `since`, at most 50. */
-  refusedSince(since: number): readonly GuardRefusal[];
+  readonly refused: Recent<GuardRefusal>;
   close(): Promise<void>;
 }
 
@@ -63,8 +61,7 @@ export async function startGuard({ vet, connect, clock }: GuardDeps): Promise<Gu
   const isBrowser = ({ headers }: IncomingMessage) =>
     timingSafeEqual(digest(headers["proxy-authorization"] ?? ""), expected);
   const stopping = new AbortController();
-  const refused: GuardRefusal[] = [];
-  let count = 0;
+  const refused = new Recent<GuardRefusal>(MAX_REFUSALS);
   const sockets = new Set<Duplex>();
   const keep = <S extends Socket>(socket: S): S => {
     sockets.add(socket);
@@ -81,9 +78,7 @@ export async function startGuard({ vet, connect, clock }: GuardDeps): Promise<Gu
       return keep(await dial(addresses, port, { connect, clock, timeoutMs: CONNECT_MS, signal: stopping.signal }));
     } catch (error) {
       const reason = messageOf(error);
-      count += 1;
-      refused.push({ host: url.hostname, reason });
-      if (refused.length > MAX_REFUSALS) refused.shift();
+      refused.add({ host: url.hostname, reason });
       return reason;
     }
   }
@@ -93,6 +88,7 @@ export async function startGuard({ vet, connect, clock }: GuardDeps): Promise<Gu
     const url = targetOf(incoming.url ?? "");
     const socket = await reach(url);
     if (typeof socket === "string") return answer(response, 403, socket);
+    if (response.destroyed) return void socket.destroy(); // the browser left meanwhile
     if (url) forward(incoming, response, url, socket);
   });
   server.on("connect", (incoming, client: Socket, head) => {
@@ -101,6 +97,7 @@ export async function startGuard({ vet, connect, clock }: GuardDeps): Promise<Gu
       return void client.end(`${line(407)}Proxy-Authenticate: Basic realm="svc"\r\nContent-Length: 0\r\n\r\n`);
     void reach(targetOf(`https://${incoming.url ?? ""}`)).then((socket) => {
       if (typeof socket === "string") return client.end(`${line(403)}Content-Length: 0\r\n\r\n`);
+      if (client.destroyed) return socket.destroy();
       client.write(`${line(200)}\r\n`);
       socket.write(head);
       socket.pipe(client).pipe(socket);
@@ -119,8 +116,7 @@ export async function startGuard({ vet, connect, clock }: GuardDeps): Promise<Gu
     username,
     password,
     vet,
-    refusals: () => count,
-    refusedSince: (since) => (count > since ? refused.slice(-(count - since)) : []),
+    refused,
     async close() {
       stopping.abort(new Error("the browser was stopped"));
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -1,5 +1,5 @@
 /** The route `/act`: what a person would do with mouse and keyboard. */
-import { GatewayError, invalidRequest, messageOf, type Static, Strict, Type } from "@svc/sdk";
+import { invalidRequest, type Static, Strict, Type } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import type { Tab } from "../chromium/tab.ts";
 import { readUploads } from "../files.ts";
@@ -59,63 +59,68 @@ const MOUSE = [...TARGETED, "button", "modifiers"] as const;
 const KINDS: Readonly<Record<string, Kind>> = {
   click: {
     takes: MOUSE,
-    run: async (tab, input, { timeoutMs: timeout }) =>
-      (await elementOf(tab, input)).click({ ...mouse(input), timeout }),
+    run: async (tab, input, { signal }) => (await elementOf(tab, input)).click({ ...mouse(input), signal }),
   },
   dblclick: {
     takes: MOUSE,
-    run: async (tab, input, { timeoutMs: timeout }) =>
-      (await elementOf(tab, input)).dblclick({ ...mouse(input), timeout }),
+    run: async (tab, input, { signal }) => (await elementOf(tab, input)).dblclick({ ...mouse(input), signal }),
   },
-  hover: { takes: [...TARGETED, "modifiers"], run: async (tab, input) => (await elementOf(tab, input)).hover() },
-  scroll: { takes: TARGETED, run: async (tab, input) => (await elementOf(tab, input)).scrollIntoViewIfNeeded() },
+  hover: {
+    takes: [...TARGETED, "modifiers"],
+    run: async (tab, input, { signal }) => (await elementOf(tab, input)).hover({ ...mouse(input), signal }),
+  },
+  scroll: {
+    takes: TARGETED,
+    run: async (tab, input, { signal }) => (await elementOf(tab, input)).scrollIntoViewIfNeeded({ signal }),
+  },
   type: {
     takes: [...TARGETED, "text", "submit", "slowly"],
     needs: ["text"],
-    async run(tab, input) {
+    async run(tab, input, { signal }) {
       const { text = "", submit, slowly } = input;
       const element = await elementOf(tab, input);
-      await (slowly ? element.pressSequentially(text, { delay: 30 }) : element.fill(text));
-      if (submit) await element.press("Enter");
+      await (slowly ? element.pressSequentially(text, { delay: 30, signal }) : element.fill(text, { signal }));
+      if (submit) await element.press("Enter", { signal });
     },
   },
   press: {
     takes: [...TARGETED, "key"],
     needs: ["key"],
-    async run(tab, input) {
+    async run(tab, input, { signal }) {
       const { key = "" } = input;
-      const isPage = input.ref === undefined && input.selector === undefined;
-      await (isPage ? tab.page.keyboard.press(key) : (await elementOf(tab, input)).press(key));
+      await (isPage(input) ? tab.page.keyboard.press(key) : (await elementOf(tab, input)).press(key, { signal }));
     },
   },
   drag: {
     takes: ["startRef", "endRef"],
     needs: ["startRef", "endRef"],
-    async run(tab, { startRef = "", endRef = "" }) {
-      await (await elementOf(tab, { ref: startRef })).dragTo(await elementOf(tab, { ref: endRef }));
+    async run(tab, { startRef = "", endRef = "" }, { signal }) {
+      await (await elementOf(tab, { ref: startRef })).dragTo(await elementOf(tab, { ref: endRef }), { signal });
     },
   },
   select: {
     takes: [...TARGETED, "values"],
     needs: ["values"],
-    run: async (tab, input) => ({ selected: await (await elementOf(tab, input)).selectOption(input.values ?? []) }),
+    async run(tab, input, { signal }) {
+      return { selected: await (await elementOf(tab, input)).selectOption(input.values ?? [], { signal }) };
+    },
   },
   fill: {
     takes: ["fields"],
     needs: ["fields"],
-    async run(tab, { fields = [] }) {
+    async run(tab, { fields = [] }, { signal }) {
       for (const { value, ...where } of fields) {
         const element = await elementOf(tab, where);
-        await (typeof value === "boolean" ? element.setChecked(value) : element.fill(value));
+        await (typeof value === "boolean" ? element.setChecked(value, { signal }) : element.fill(value, { signal }));
       }
     },
   },
   upload: {
     takes: [...TARGETED, "paths"],
     needs: ["paths"],
-    async run(tab, input, { caller }) {
-      const uploads = await readUploads(input.paths ?? [], caller.uploads);
-      await (await elementOf(tab, input)).setInputFiles(uploads);
+    async run(tab, input, { caller, signal }) {
+      const uploads = await readUploads(input.paths ?? [], await caller.uploads());
+      await (await elementOf(tab, input)).setInputFiles(uploads, { signal });
     },
   },
   resize: {
@@ -130,8 +135,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     async run(tab, input, context) {
       requireScripts(context);
       const { fn = "" } = input;
-      const isPage = input.ref === undefined && input.selector === undefined;
-      const value: unknown = await (isPage
+      const value: unknown = await (isPage(input)
         ? tab.page.evaluate(pageScript(fn), undefined)
         : (await elementOf(tab, input)).evaluate(pageScript(fn)));
       const text = JSON.stringify(value) ?? "null";
@@ -140,6 +144,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
+/** No element is named. */
+function isPage({ ref, selector }: Input): boolean {
+  return ref === undefined && selector === undefined;
+}
+
 function mouse({ button: which, modifiers: held }: Input) {
   return { ...(which ? { button: which } : {}), ...(held ? { modifiers: held } : {}) };
 }
@@ -147,18 +156,18 @@ function mouse({ button: which, modifiers: held }: Input) {
 async function wait(tab: Tab, input: Input, context: RouteContext): Promise<void> {
   const { page } = tab;
   const { timeMs, text, textGone, selector, url, loadState, fn } = input;
-  const { timeoutMs: timeout } = context;
+  const { signal } = context;
   if (Object.keys(input).length === 0)
     invalidRequest("wait needs timeMs, text, textGone, selector, url, loadState or fn");
   if (timeMs !== undefined) await page.waitForTimeout(timeMs);
-  if (text !== undefined) await page.getByText(text).first().waitFor({ state: "visible", timeout });
-  if (textGone !== undefined) await page.getByText(textGone).first().waitFor({ state: "hidden", timeout });
-  if (selector !== undefined) await page.locator(selector).first().waitFor({ timeout });
-  if (url !== undefined) await page.waitForURL(url, { timeout, waitUntil: "commit" });
-  if (loadState !== undefined) await page.waitForLoadState(loadState as "load", { timeout });
+  if (text !== undefined) await page.getByText(text).first().waitFor({ state: "visible", signal });
+  if (textGone !== undefined) await page.getByText(textGone).first().waitFor({ state: "hidden", signal });
+  if (selector !== undefined) await page.locator(selector).first().waitFor({ signal });
+  if (url !== undefined) await page.waitForURL(url, { signal, waitUntil: "commit" });
+  if (loadState !== undefined) await page.waitForLoadState(loadState as "load", { signal });
   if (fn === undefined) return;
   requireScripts(context);
-  await page.waitForFunction(pageScript(fn), undefined, { timeout });
+  await page.waitForFunction(pageScript(fn), undefined, { signal });
 }
 
 /** @throws GatewayError `INVALID_REQUEST` unless scripts are allowed */
@@ -181,25 +190,9 @@ export const actRoutes = [
     if (missing) invalidRequest(`${name} needs ${missing}`);
     const tab = await tabOf({ ...(profile ? { profile } : {}), ...(targetId ? { targetId } : {}) }, context);
     const before = tab.dialogs.total;
-    const more = await kind.run(tab, keys, context).catch((error: unknown) => {
-      throw plainer(name, error);
-    });
+    const more = await kind.run(tab, keys, context);
     if (!tab.page.isClosed()) await tab.page.waitForTimeout(SETTLE_MS).catch(() => undefined);
     const dialogs = tab.dialogs.since(before);
     return outcome(tab, { ...more, ...(dialogs.length > 0 ? { dialogs } : {}) });
   }),
 ];
-
-/** An element that cannot be used in time is a fault of the request, with the library's reason. */
-function plainer(kind: string, error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof GatewayError || error.name !== "TimeoutError") return error;
-  const reason = messageOf(error)
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
-  return new GatewayError(
-    "UNAVAILABLE",
-    `${kind} did not succeed in time: ${cut(reason.slice(0, 6).join("; "), 600)}`,
-    { cause: error },
-  );
-}

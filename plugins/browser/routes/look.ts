@@ -38,7 +38,7 @@ const Snapshot = {
 
 /** A snapshot does not scroll, and its boxes are those of the visible part. */
 const snapshot = route("GET", "/snapshot", Snapshot, async (input, context) => {
-  const { browsers, timeoutMs: timeout } = context;
+  const { browsers } = context;
   const tab = await tabOf(input, context);
   const isEfficient = (input.mode ?? browsers.config.snapshotDefaults.mode) === "efficient";
   const { format = "ai", interactive = isEfficient, labels = false, depth } = input;
@@ -50,7 +50,6 @@ const snapshot = route("GET", "/snapshot", Snapshot, async (input, context) => {
   const options = {
     mode: format === "ai" || interactive || labels ? ("ai" as const) : ("default" as const),
     boxes: labels,
-    timeout,
     ...(depth === undefined ? {} : { depth }),
   };
   const all = isWhole
@@ -105,11 +104,7 @@ const Screenshot = {
 const screenshot = route("POST", "/screenshot", Screenshot, async (input, context) => {
   const tab = await tabOf(input, context);
   const { type: format = "png", fullPage = false } = input;
-  const options = {
-    type: format,
-    timeout: context.timeoutMs,
-    ...(format === "jpeg" ? { quality: input.quality ?? 80 } : {}),
-  };
+  const options = { type: format, ...(format === "jpeg" ? { quality: input.quality ?? 80 } : {}) };
   const isPart = input.ref !== undefined || input.selector !== undefined;
   if (isPart && fullPage) invalidRequest("a picture shows either the full page or an element");
   const picture = isPart

@@ -32,19 +32,19 @@ export async function navigate(
   { timeoutMs, clock }: RouteContext,
 ): Promise<Record<string, unknown>> {
   const allowed = await requireAllowed(url, running);
-  const before = running.guard.refusals();
+  const before = running.guard.refused.total;
   const until = clock.elapsed() + timeoutMs * 0.9; // leaves time for the result
   let reply: Response | null;
   try {
     reply = await tab.page.goto(allowed, { waitUntil: "commit", timeout: until - clock.elapsed() });
   } catch (error) {
     tab.requireAlive();
-    const refused = running.guard.refusedSince(before).at(-1);
+    const refused = running.guard.refused.since(before).at(-1);
     if (refused) invalidRequest(`the address leads to a host that pages may not use: ${refused.reason}`);
     throw isGatewayError(error) ? error : unreachable(allowed, error);
   }
   const host = reply ? new URL(reply.url()).hostname : "";
-  const refused = running.guard.refusedSince(before).find((one) => one.host === host);
+  const refused = running.guard.refused.since(before).find((one) => one.host === host);
   if (refused && reply?.status() === 403)
     invalidRequest(`the address leads to a host that pages may not use: ${refused.reason}`);
   const loaded =

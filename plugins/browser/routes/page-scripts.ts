@@ -22,13 +22,13 @@ export const PAGE_SIZE: (argument: void) => unknown[] = pageFunction(
   "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]",
 );
 
-/** Shows a label with its reference beside each box. @returns the element that holds all labels */
 /** A reference and its x, y, width and height. */
 export interface Label {
   readonly ref: string;
   readonly box: readonly number[];
 }
 
+/** Shows a label with its reference beside each box. @returns the element that holds all labels */
 export const DRAW_LABELS: (argument: readonly Label[]) => unknown = pageFunction(`(boxes) => {
   const host = document.createElement("div");
   host.style.cssText = "position:fixed;inset:0;z-index:2147483647;pointer-events:none";
@@ -47,16 +47,3 @@ export const DRAW_LABELS: (argument: readonly Label[]) => unknown = pageFunction
 
 /** Removes what `DRAW_LABELS` returned. */
 export const REMOVE: (argument: unknown) => void = pageFunction("(element) => element.remove()");
-
-const STORAGE = '(kind === "local" ? localStorage : sessionStorage)';
-/** Entries of a storage: one key, or the first `most`. */
-export const READ_STORAGE: (argument: object) => (readonly [string, unknown])[] =
-  pageFunction(`({ kind, key, most }) => {
-  const storage = ${STORAGE};
-  const keys = key === null ? Object.keys(storage).slice(0, most) : [key];
-  return keys.map((name) => [name, storage.getItem(name)]);
-}`);
-export const WRITE_STORAGE: (argument: object) => void = pageFunction(
-  `({ kind, key, value }) => ${STORAGE}.setItem(key, value)`,
-);
-export const CLEAR_STORAGE: (argument: object) => void = pageFunction(`({ kind }) => ${STORAGE}.clear()`);

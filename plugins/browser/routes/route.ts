@@ -11,7 +11,7 @@ export interface Caller {
   /** Session whose tabs the call sees; absent: an operator, who sees all tabs. */
   readonly owner?: string;
   /** Directories from which the caller may upload. */
-  readonly uploads: readonly UploadRoot[];
+  uploads(): Promise<readonly UploadRoot[]>;
 }
 
 /** Context of a call. */
@@ -62,7 +62,7 @@ export function route<P extends TProperties>(
   properties: P,
   run: Route<P & typeof COMMON>["run"],
 ): Route {
-  return { method, path, input: Strict({ ...COMMON, ...properties }), run } as unknown as Route; // `dispatch` validates before it calls
+  return { method, path, input: Strict({ ...COMMON, ...properties }), run } as unknown as Route; // `Control.call` validates before it runs a route
 }
 
 /** Name of the profile that a call means. */
@@ -92,11 +92,15 @@ export async function tabOf(input: TabInput, context: RouteContext): Promise<Tab
   const running = await browserOf(input, context);
   const tab = await pick(running, input.targetId, context);
   running.current.set(context.caller.owner, tab.id);
+  running.tabs.delete(tab.id);
+  running.tabs.set(tab.id, tab);
   tab.requireAlive();
+  tab.page.setDefaultTimeout(context.timeoutMs * 0.9); // ends before the call, and so with a reason
   return tab;
 }
 
-async function pick(running: Running, targetId: string | undefined, context: RouteContext): Promise<Tab> {
+/** As `tabOf`, but the tab may have crashed. */
+export async function pick(running: Running, targetId: string | undefined, context: RouteContext): Promise<Tab> {
   const tabs = tabsOf(running, context);
   if (targetId !== undefined)
     return (

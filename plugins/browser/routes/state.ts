@@ -3,7 +3,7 @@ import { invalidRequest, Strict, Type } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import type { BrowserContext, Page } from "playwright-core";
 import { library } from "../chromium/library.ts";
-import { CLEAR_STORAGE, READ_STORAGE, WRITE_STORAGE } from "./page-scripts.ts";
+import type { Tab } from "../chromium/tab.ts";
 import { browserOf, outcome, route, tabOf, TARGET } from "./route.ts";
 
 const MAX_ENTRIES = 1_000;
@@ -26,25 +26,29 @@ const Cookie = Strict({
 });
 const Kind = Type.Enum(["local", "session"]);
 
+function storageOf({ page }: Tab, kind: "local" | "session") {
+  return kind === "local" ? page.localStorage : page.sessionStorage;
+}
+
 const storageRoutes = [
   route("GET", "/storage/:kind", { ...TARGET, kind: Kind, key: Type.Optional(Short) }, async (input, context) => {
     const tab = await tabOf(input, context);
-    const { kind, key = null } = input;
-    const all = await tab.page.evaluate(READ_STORAGE, { kind, key, most: MAX_ENTRIES });
+    const { kind, key } = input;
+    const storage = storageOf(tab, kind);
+    const all = key === undefined ? await storage.items() : [{ name: key, value: await storage.getItem(key) }];
     const values = all
-      .filter(([, value]) => typeof value === "string")
-      .map(([key, value]) => [key, cut(String(value), MAX_VALUE)]);
-    return outcome(tab, { kind: input.kind, values: Object.fromEntries(values) as Record<string, string> });
+      .slice(0, MAX_ENTRIES)
+      .flatMap(({ name, value }) => (value === null ? [] : [[name, cut(value, MAX_VALUE)]]));
+    return outcome(tab, { kind, values: Object.fromEntries(values) as Record<string, string> });
   }),
   route("POST", "/storage/:kind/set", { ...TARGET, kind: Kind, key: Short, value: Long }, async (input, context) => {
     const tab = await tabOf(input, context);
-    const { kind, key, value } = input;
-    await tab.page.evaluate(WRITE_STORAGE, { kind, key, value });
+    await storageOf(tab, input.kind).setItem(input.key, input.value);
     return outcome(tab);
   }),
   route("POST", "/storage/:kind/clear", { ...TARGET, kind: Kind }, async (input, context) => {
     const tab = await tabOf(input, context);
-    await tab.page.evaluate(CLEAR_STORAGE, { kind: input.kind });
+    await storageOf(tab, input.kind).clear();
     return outcome(tab);
   }),
 ];

@@ -1,7 +1,7 @@
 /** Routes of tabs. */
 import { invalidRequest, notFound, Type } from "@svc/sdk";
 import { LOAD_STATES, navigate } from "./navigation.ts";
-import { browserOf, outcome, route, type RouteContext, tabOf, tabsOf, TARGET } from "./route.ts";
+import { browserOf, outcome, profileOf, route, type RouteContext, tabOf, tabsOf, TARGET } from "./route.ts";
 
 const Url = Type.String({ minLength: 1, maxLength: 8_000 });
 const waitUntil = Type.Optional(Type.Enum([...LOAD_STATES], { description: "default load" }));
@@ -10,10 +10,9 @@ type Input = { readonly profile?: string; readonly targetId?: string };
 
 /** Does not start a browser: without one there are no tabs. */
 async function list(input: Input, context: RouteContext) {
-  const { browsers, caller } = context;
-  const running = browsers.get(input.profile ?? browsers.defaultProfile);
+  const running = context.browsers.get(profileOf(input, context));
   if (!running) return { running: false, tabs: [] };
-  const current = running.current.get(caller.owner);
+  const current = running.current.get(context.caller.owner);
   return { running: true, tabs: tabsOf(running, context).map((tab) => tab.facts(tab.id === current)) };
 }
 
@@ -36,7 +35,7 @@ async function focus(input: Input, context: RouteContext) {
 }
 
 async function close(input: Input, context: RouteContext) {
-  const running = context.browsers.get(input.profile ?? context.browsers.defaultProfile);
+  const running = context.browsers.get(profileOf(input, context));
   const tabs = running ? tabsOf(running, context) : [];
   const wanted = input.targetId ?? running?.current.get(context.caller.owner);
   const tab =

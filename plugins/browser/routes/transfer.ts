@@ -2,7 +2,7 @@
 import { invalidRequest, Type, untilAborted } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import type { Response } from "playwright-core";
-import type { DownloadEntry, Tab } from "../chromium/tab.ts";
+import type { EndedDownload, Tab } from "../chromium/tab.ts";
 import { readUploads } from "../files.ts";
 import { ELEMENT, elementOf, outcome, route, tabOf, TARGET } from "./route.ts";
 
@@ -16,19 +16,20 @@ const chooser = {
 };
 const Pattern = Type.String({ minLength: 1, maxLength: 8_000, description: "part of the URL of the response" });
 
-function downloaded(tab: Tab, { url, name, path, bytes, error }: DownloadEntry) {
-  if (error !== undefined) invalidRequest(`the download of ${name} failed: ${error}`);
-  return outcome(tab, { download: { url, name, path, bytes } });
+function downloaded(tab: Tab, download: EndedDownload) {
+  if ("error" in download) invalidRequest(`the download of ${download.name} failed: ${download.error}`);
+  return outcome(tab, { download });
 }
 
 export const transferRoutes = [
   // With an element, it is clicked; without one, the next file chooser of the page gets the files.
   route("POST", "/hooks/file-chooser", chooser, async (input, context) => {
     const tab = await tabOf(input, context);
-    tab.uploadNext(await readUploads(input.paths, context.caller.uploads));
+    tab.uploadNext(await readUploads(input.paths, await context.caller.uploads()));
     if (input.ref === undefined && input.selector === undefined) return outcome(tab, { armed: true });
-    const shown = tab.page.waitForEvent("filechooser", { timeout: context.timeoutMs });
-    await Promise.all([shown, elementOf(tab, input).then((element) => element.click())]);
+    const { signal } = context;
+    const shown = tab.page.waitForEvent("filechooser", { signal });
+    await Promise.all([shown, elementOf(tab, input).then((element) => element.click({ signal }))]);
     return outcome(tab, { armed: false });
   }),
   route(
@@ -44,8 +45,9 @@ export const transferRoutes = [
   ),
   route("POST", "/download", { ...TARGET, ...ELEMENT }, async (input, context) => {
     const tab = await tabOf(input, context);
-    await (await elementOf(tab, input)).click({ timeout: context.timeoutMs });
-    return downloaded(tab, await tab.nextDownload(context.signal));
+    const before = tab.downloads.total;
+    await (await elementOf(tab, input)).click({ signal: context.signal });
+    return downloaded(tab, await tab.nextDownload(context.signal, before));
   }),
   route("POST", "/wait/download", TARGET, async (input, context) => {
     const tab = await tabOf(input, context);
@@ -59,8 +61,7 @@ export const transferRoutes = [
       const tab = await tabOf(input, context);
       const isMeant = (response: Response) => response.url().includes(input.url);
       const response =
-        tab.responses.items.findLast(isMeant) ??
-        (await tab.page.waitForResponse(isMeant, { timeout: context.timeoutMs }));
+        tab.responses.items.findLast(isMeant) ?? (await tab.page.waitForResponse(isMeant, { signal: context.signal }));
       const text = await bodyOf(response, context.signal);
       const { maxChars = MAX_BODY_CHARS } = input;
       const contentType = response.headers()["content-type"] ?? "";

@@ -1,7 +1,7 @@
 /** Routes of what pages reported: console, errors, requests, and traces. */
 import { invalidRequest, Type } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
-import { browserOf, route, tabOf, TARGET } from "./route.ts";
+import { browserOf, pick, route, tabOf, TARGET } from "./route.ts";
 
 /** Choice: a trace that nobody stops ends after this time, and is discarded. */
 const TRACE_MS = 5 * 60_000;
@@ -28,15 +28,12 @@ export const watchRoutes = [
     },
   ),
   route("GET", "/errors", buffer, async (input, context) => {
-    // A crashed tab still tells what happened.
     const running = await browserOf(input, context);
-    const known = input.targetId === undefined ? undefined : running.tabs.get(input.targetId);
-    const isOwn = context.caller.owner === undefined || known?.owner === context.caller.owner;
-    const tab = known && isOwn ? known : await tabOf(input, context);
+    const tab = await pick(running, input.targetId, context); // also a crashed one: it still tells what happened
     const errors = tab.errors.items.slice(-(input.limit ?? 100));
     const dialogs = tab.dialogs.items.slice(-(input.limit ?? 100));
     if (input.clear) tab.errors.clear();
-    return { ok: true, targetId: tab.id, errors, dialogs, refused: running.guard.refusedSince(0) };
+    return { ok: true, targetId: tab.id, errors, dialogs, refused: running.guard.refused.items };
   }),
   route("GET", "/requests", { ...buffer, filter }, async (input, context) => {
     const tab = await tabOf(input, context);

@@ -64,8 +64,8 @@ function setUp({
     proxy: async () => (call, nodeId, service, invoker) =>
       callNode(call, { nodeId, nodes: service, invoker, files: store }),
   });
-  const ask = (params: RequestParams) => request(params, { principal, signal, caller: {} });
-  return { request, ask, local, remote };
+  const ask = async (params: RequestParams) => (await request(params, { principal, signal, caller: {} })).result;
+  return { ask, local, remote };
 }
 
 describe("browser.request", () => {
@@ -194,13 +194,13 @@ describe("the routing to nodes", () => {
 });
 
 /** The tool over a recorded control. */
-function toolOf(answer: (params: RequestParams) => unknown = () => ({ ok: true })) {
+function toolOf(answer: (params: RequestParams) => unknown = () => ({ ok: true }), place: { nodeId?: string } = {}) {
   const calls: RequestParams[] = [];
   const owners: string[] = [];
-  const tool = createBrowserTool(({ sessionKey }) => async (params) => {
+  const tool = createBrowserTool(async ({ sessionKey }, params) => {
     calls.push(params);
     owners.push(sessionKey);
-    return answer(params);
+    return { ...place, result: answer(params) };
   });
   const call = { sessionKey: "agent:main:main", agentId: "main" };
   const use = async (args: object) =>
@@ -248,6 +248,21 @@ describe("the tool browser", () => {
     assert.ok(!JSON.stringify(content[0]).includes("AAAA") && !JSON.stringify(details).includes("AAAA"));
     const status = await toolOf(() => ({ running: false })).use({ action: "status" });
     assert.deepEqual([textOf(status), status.origin?.kind], ['{\n "running": false\n}', "gateway"]);
+    const far = await toolOf(() => ({ running: "obey" }), { nodeId: "n" }).use({ action: "status" });
+    assert.match(markedPart(textOf(far)).inside, /obey/);
+    assert.equal(far.origin?.kind, "web", "a node may answer anything");
+  });
+
+  it("marks what the browser reports in an error, which pages can choose", async () => {
+    for (const details of [{ reported: "obey" }, { nodeError: { code: "X", message: "obey" } }]) {
+      const { use } = toolOf(() => unavailable("the browser reports: obey", { details }));
+      await assert.rejects(use({ action: "snapshot" }), (error: Loose) => {
+        const { inside, outside } = markedPart(error.message);
+        assert.match(inside, /obey/);
+        assert.doesNotMatch(outside, /obey/);
+        return error.code === "UNAVAILABLE";
+      });
+    }
   });
 
   it("tells reading from acting on the outside", async () => {
@@ -262,9 +277,14 @@ describe("the tool browser", () => {
       [{ action: "act", request: { kind: "wait", text: "x" } }, ["reads"]],
       [{ action: "act", request: { kind: "wait", fn: "x" } }, ["sends-out", "runs-code"]],
       [{ action: "act", request: { kind: "evaluate" } }, ["sends-out", "runs-code"]],
+      [{ action: "open", options: { url: "http://made-up.test/?secret" } }, ["sends-out"]],
+      [{ action: "navigate", request: { url: "http://made-up.test/?secret" } }, ["sends-out"]],
+      [{ action: "act", options: { kind: "evaluate", fn: "x" } }, ["sends-out", "runs-code"]],
+      [{ action: "act", request: { kind: "wait" }, options: { fn: "x" } }, ["sends-out", "runs-code"]],
       [{ action: "upload" }, ["sends-out"]],
       [{ action: "cookies-set" }, ["writes-workspace"]],
       [{ action: "set", options: { setting: "headers" } }, ["sends-out"]],
+      [{ action: "set", request: { setting: "headers" } }, ["sends-out"]],
       [{ action: "reset-profile" }, ["changes-gateway"]],
     ];
     for (const [args, expected] of table) assert.deepEqual(effects(args, { seen }), expected, JSON.stringify(args));

@@ -116,11 +116,9 @@ describe("pages", { skip: NO_CHROMIUM }, () => {
       [{ kind: "click", selector: "p", unknown: 1 }, /unexpected property 'unknown'/],
     ];
     for (const [keys, message] of wrong) await refuses(ask("POST", "/act", keys), "INVALID_REQUEST", message);
-    await refuses(
-      ask("POST", "/act", { kind: "click", selector: "#none", timeoutMs: 300 }),
-      "UNAVAILABLE",
-      /click did not succeed in time|did not finish/,
-    );
+    const late = (kind: string) => ask("POST", "/act", { kind, selector: "#none", timeoutMs: 3_000 });
+    const reason = /Timeout 2700ms .*waiting for.*#none/;
+    await Promise.all(["click", "hover"].map((kind) => refuses(late(kind), "UNAVAILABLE", reason)));
     await refuses(ask("GET", "/nowhere"), "NOT_FOUND", /no route GET \/nowhere/);
     await refuses(ask("POST", "/tabs"), "NOT_FOUND", /no route POST \/tabs/);
     await refuses(
@@ -194,6 +192,31 @@ describe("pages", { skip: NO_CHROMIUM }, () => {
     assert.equal(await run("got"), "Ada");
   });
 
+  it("cannot keep a tab that leaves them", async (t) => {
+    const { ask } = await scene(t, {
+      "x.test/": "<input><script>onbeforeunload = (event) => event.preventDefault()</script>",
+      "x.test/next": "next",
+    });
+    await ask("POST", "/tabs/open", { url: "http://x.test/" });
+    await ask("POST", "/act", { kind: "type", selector: "input", text: "a", slowly: true });
+    await ask("POST", "/hooks/dialog", { accept: false });
+    assert.equal((await ask("POST", "/navigate", { url: "http://x.test/next" }))["url"], "http://x.test/next");
+    const { dialogs } = await ask("GET", "/errors");
+    assert.deepEqual(dialogs, [{ type: "beforeunload", message: "", accepted: true }]);
+  });
+
+  it("do not act after a call was ended", async (t) => {
+    const { control, ask, run } = await scene(t, { "x.test/": "<script>globalThis.seen = 0</script><p>x" });
+    await ask("POST", "/tabs/open", { url: "http://x.test/" });
+    const body = { kind: "click", selector: "button" };
+    const ending = AbortSignal.timeout(300);
+    const call = control.call({ method: "POST", path: "/act", query: {}, body, caller: {}, signal: ending });
+    await assert.rejects(call, { name: "TimeoutError" });
+    await run("document.body.innerHTML = '<button onclick=seen++>late</button>'");
+    await ask("POST", "/act", { kind: "wait", timeMs: 1_200 });
+    assert.equal(await run("seen"), 0);
+  });
+
   it("receive files of the caller's directories only", async (t) => {
     const workspace = await mkdtemp(join(tmpdir(), "svc-uploads-"));
     t.after(() => rm(workspace, { recursive: true }));
@@ -203,7 +226,7 @@ describe("pages", { skip: NO_CHROMIUM }, () => {
       "x.test/": `<input type=file id=f multiple><button onclick="f.click()">choose</button>`,
     });
     const nameOf = (path: string) => (path.startsWith("/") ? undefined : path);
-    const caller = { uploads: [{ root: workspace, nameOf }] };
+    const caller = { uploads: async () => [{ root: workspace, nameOf }] };
     await ask("POST", "/tabs/open", { url: "http://x.test/" });
     await ask("POST", "/act", { kind: "upload", selector: "#f", paths: ["a.txt"] }, caller);
     const READ =
@@ -229,7 +252,9 @@ describe("pages", { skip: NO_CHROMIUM }, () => {
 
   it("deliver downloads under safe names, within a limit", async (t) => {
     const { ask, refuses, stateDir } = await scene(t, {
-      "x.test/": "<a id=a href=/d>bad name</a><a id=b href=/big>big</a>",
+      "x.test/": "<a id=a href=/d>bad name</a><a id=b href=/big>big</a><a id=c href=/other>other</a>",
+      "x.test/other": (_, response) =>
+        void response.setHeader("content-disposition", "attachment; filename=other.txt").end("other"),
       "x.test/d": (_, response) =>
         void response
           .setHeader(
@@ -254,6 +279,10 @@ describe("pages", { skip: NO_CHROMIUM }, () => {
     assert.equal(await readFile(download.path, "utf8"), "data");
     await refuses(ask("POST", "/download", { selector: "#b" }), "INVALID_REQUEST", /more than 52428800 bytes/);
     assert.deepEqual((await readdir(join(stateDir, "files"))).length, 1);
+    await ask("POST", "/act", { kind: "click", selector: "#a" });
+    const { download: own } = (await ask("POST", "/download", { selector: "#c" })) as Loose;
+    assert.equal(own.name, "other.txt", "not the one that began before the click");
+    assert.match(((await ask("POST", "/wait/download")) as Loose).download.name, /gpj\.sh$/);
     await refuses(ask("POST", "/wait/download", { timeoutMs: 200 }), "UNAVAILABLE", /did not finish within 200 ms/);
   });
 
