@@ -153,7 +153,9 @@ export class Browsers {
     await this.#empty(profile);
   }
 
+  /** @throws GatewayError `NOT_FOUND` */
   async facts(profile: string): Promise<Record<string, unknown>> {
+    await this.#requireKnown(profile);
     const { config } = this;
     const running = this.#running.get(profile);
     const version = running?.context.browser()?.version();

@@ -121,6 +121,7 @@ describe("pages", { skip: NO_CHROMIUM }, () => {
     await Promise.all(["click", "hover"].map((kind) => refuses(late(kind), "UNAVAILABLE", reason)));
     await refuses(ask("GET", "/nowhere"), "NOT_FOUND", /no route GET \/nowhere/);
     await refuses(ask("POST", "/tabs"), "NOT_FOUND", /no route POST \/tabs/);
+    await refuses(ask("GET", "/", { profile: "none" }), "NOT_FOUND", /no profile "none"/);
     await refuses(
       ask("GET", "/tabs", { profile: "none" }).then(() => ask("POST", "/start", { profile: "none" })),
       "NOT_FOUND",
