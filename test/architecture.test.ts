@@ -461,9 +461,8 @@ it("no code distinguishes errors by their message: `code`, `details.code` and cl
     ["plugins/dev/run/place.ts", "Node names the module that is missing"],
     ["plugins/mcp/session.ts", "the MCP library"],
     ["plugins/memory/index/database.ts", "SQLite's driver"],
-    ["plugins/provider-anthropic/failure-kind.ts", "the provider's API"],
     ["plugins/provider-anthropic/failure.ts", "the provider's API"],
-    ["plugins/provider-openai/failure-kind.ts", "the provider's library"],
+    ["plugins/provider-openai/failure.ts", "the provider's library"],
     ["plugins/storage-sqlite/failures.ts", "SQLite's driver"],
     // The message is displayed, not interpreted.
     ["host/cli/config/issues.ts", "an issue of the configuration is a path and a sentence"],

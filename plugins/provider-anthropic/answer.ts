@@ -1,7 +1,6 @@
 /** Converts events of the Messages API into model events. Pure; `translate.ts` converts requests. */
-import { type AnswerSize, refuseAnswer } from "@svc/kit/providers";
+import { type Answer, type AnswerSize, AT_WORK, refuseAnswer, toolCallOf } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
-import { parseToolArguments } from "@svc/sdk/tools";
 import type { MessageDeltaUsage, RawMessageStreamEvent, StopReason } from "@anthropic-ai/sdk/resources/messages";
 import { REDACTED } from "./translate.ts";
 
@@ -13,21 +12,11 @@ interface Call {
   readonly id: string;
   readonly name: string;
   /** Accumulated JSON. */
-  input: string;
-}
-
-export interface Answer {
-  /** Returns the events that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
-  take(event: RawMessageStreamEvent): ModelEvent[];
-  /**
-   * Tool calls and the `finish`, after the last event.
-   * @throws GatewayError `UNAVAILABLE` when the answer is incomplete
-   */
-  end(): ModelEvent[];
+  arguments: string;
 }
 
 /** @param source name of the account in error messages, e.g. `model provider "acme"` */
-export function createAnswer(source: string, size: AnswerSize): Answer {
+export function createAnswer(source: string, size: AnswerSize): Answer<RawMessageStreamEvent> {
   const calls = new Map<number, Call>();
   let reason: StopReason | undefined;
   let usage: Usage | undefined;
@@ -36,7 +25,7 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
   function start(index: number, block: Start): ModelEvent[] {
     if (block.type === "tool_use") {
       size.call(block.id + block.name, true);
-      calls.set(index, { id: block.id, name: block.name, input: "" });
+      calls.set(index, { id: block.id, name: block.name, arguments: "" });
       called = true;
     }
     if (block.type === "text" && block.text !== "") return [{ type: "text", delta: block.text }];
@@ -45,10 +34,11 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
   }
 
   function add(index: number, delta: Delta): ModelEvent[] {
-    const call = calls.get(index);
-    if (delta.type === "input_json_delta" && call) {
+    if (delta.type === "input_json_delta") {
+      const call = calls.get(index);
       size.call(delta.partial_json, false);
-      call.input += delta.partial_json;
+      if (call) call.arguments += delta.partial_json;
+      return [AT_WORK];
     }
     if (delta.type === "text_delta" && delta.text !== "") return [{ type: "text", delta: delta.text }];
     if (delta.type === "thinking_delta" && delta.thinking !== "") return [{ type: "thinking", delta: delta.thinking }];
@@ -87,7 +77,7 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
           `the conversation no longer fits the model of ${source}; shorten it or start a new session`,
         );
       }
-      const made = [...calls.values()].map((call) => toToolCall(call, reason, source));
+      const made = [...calls.values()].map((call) => toolCallOf(call, source, reason === "max_tokens"));
       const finish = {
         type: "finish",
         reason: finishOf(reason, called),
@@ -102,16 +92,6 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
 function finishOf(reason: StopReason | undefined, called: boolean): "stop" | "length" | "toolUse" {
   if (called) return "toolUse";
   return reason === "max_tokens" || reason === "model_context_window_exceeded" ? "length" : "stop";
-}
-
-function toToolCall({ id, name, input }: Call, reason: StopReason | undefined, source: string): ModelEvent {
-  const args = parseToolArguments(input);
-  if (args) return { type: "toolCall", id, name, arguments: args };
-  if (reason === "max_tokens") {
-    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; increase maxTokens of the model`);
-  }
-  // Choice: a key that no tool has, so that the schema rejects the call and the model sees its own text in the error.
-  return { type: "toolCall", id, name, arguments: { invalidJson: input } };
 }
 
 /** Usage of zero tokens is ignored, since every answer has tokens. */

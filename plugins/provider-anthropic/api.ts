@@ -1,11 +1,12 @@
 /** Network access: one client per account, and the events of an answer. The only file of this plugin that calls servers. */
 import {
   boundedErrors,
+  clientPerAccount,
+  createCalls,
   listedModel,
   type ModelPage,
   modelsIn,
   providerName,
-  type ProviderPhase,
   readModelList,
   reportedError,
   serverEvents,
@@ -15,13 +16,10 @@ import { type Clock, lazy } from "@svc/sdk";
 import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
 import type Anthropic from "@anthropic-ai/sdk";
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
-import { toFailure } from "./failure.ts";
+import { factsOf } from "./failure.ts";
 
 /** Default address of accounts. */
 export const DEFAULT_BASE_URL = "https://api.anthropic.com";
-
-/** Maximum number of cached clients; the least recently used client is dropped. */
-const MAX_CLIENTS = 64;
 
 export interface MessagesApiOptions {
   readonly clock: Pick<Clock, "now">;
@@ -49,68 +47,50 @@ const library = lazy(() => import("@anthropic-ai/sdk"));
 
 export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
   const { clock, fetch = globalThis.fetch, env = process.env } = options;
-  const clients = new Map<string, Anthropic>();
-
-  async function clientOf(account: ProviderAccount): Promise<Anthropic> {
-    const settings = JSON.stringify([account.baseUrl, account.apiKey, account.headers]);
+  const calls = createCalls({ clock, factsOf });
+  const clientOf = clientPerAccount<Anthropic>(async (account) => {
     const { default: Client } = await library();
-    const known = clients.get(settings);
-    const client =
-      known ??
-      new Client({
-        baseURL: rootOf(account.baseUrl ?? DEFAULT_BASE_URL),
-        // Explicit, since the library would otherwise look for credentials in the environment and on disk.
-        apiKey: account.apiKey ?? "no-key",
-        webhookKey: null,
-        defaultHeaders: { ...unwantedHeaders(env), ...headersOf(account) },
-        maxRetries: 0, // the plugin `models` retries, also with other accounts
-        openTelemetry: false,
-        logLevel: "off", // the log would contain answers of the model
-        fetch: boundedErrors(sameOriginFetch(fetch)),
-      });
-    clients.delete(settings);
-    clients.set(settings, client);
-    for (const oldest of clients.keys()) {
-      if (clients.size <= MAX_CLIENTS) break;
-      clients.delete(oldest);
-    }
-    return client;
-  }
+    return new Client({
+      baseURL: rootOf(account.baseUrl ?? DEFAULT_BASE_URL),
+      // Explicit, since the library would otherwise look for credentials in the environment and on disk.
+      apiKey: account.apiKey ?? "no-key",
+      webhookKey: null,
+      defaultHeaders: { ...unwantedHeaders(env), ...headersOf(account) },
+      maxRetries: 0, // the plugin `models` retries, also with other accounts
+      openTelemetry: false,
+      logLevel: "off", // the log would contain answers of the model
+      fetch: boundedErrors(sameOriginFetch(fetch)),
+    });
+  });
 
   return {
-    async *events(params, account, signal) {
-      signal.throwIfAborted();
-      let phase: ProviderPhase = "asking";
-      try {
-        const client = await clientOf(account);
-        // Not `messages.create`: `create` prints notices about old models to the terminal.
-        const response = await client.post("/v1/messages", { body: params, stream: true, signal }).asResponse();
-        phase = "answering";
-        for await (const { name, data } of serverEvents(response, providerName(account))) {
-          if (name === "error") throw reported(data);
-          if (name !== undefined && name !== "ping" && data !== "") yield JSON.parse(data) as RawMessageStreamEvent; // from the wire: `answer.ts` tolerates other shapes
-        }
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, model: { id: params.model }, phase, now: clock.now() });
-      }
-      signal.throwIfAborted();
-    },
+    events: (params, account, signal) =>
+      calls.stream({
+        account,
+        signal,
+        model: params.model,
+        async send() {
+          const client = await clientOf(account);
+          // Not `messages.create`: `create` prints notices about old models to the terminal.
+          return client.post("/v1/messages", { body: params, stream: true, signal }).asResponse();
+        },
+        async *read(response) {
+          for await (const { name, data } of serverEvents(response, providerName(account))) {
+            if (name === "error") throw reported(data);
+            if (name !== undefined && name !== "ping" && data !== "") yield JSON.parse(data) as RawMessageStreamEvent; // from the wire: `answer.ts` tolerates other shapes
+          }
+        },
+      }),
 
-    async models(account, signal) {
-      signal.throwIfAborted();
-      try {
+    models: (account, signal) =>
+      calls.run({ account, signal }, async () => {
         const client = await clientOf(account);
         const ask = (after: string | undefined) =>
           client
             .get("/v1/models", { query: { limit: 1_000, ...(after === undefined ? {} : { after_id: after }) }, signal })
             .asResponse();
-        return await readModelList(account, ask, (body) => pageOf(account, body));
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, phase: "asking", now: clock.now() });
-      }
-    },
+        return readModelList(account, ask, (body) => pageOf(account, body));
+      }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Sends a model request to a server of the Messages API, and yields model events. */
-import { AnswerSize, AT_WORK, providerName, readable } from "@svc/kit/providers";
+import { answerEvents, AnswerSize, providerName } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { MessagesApi } from "./api.ts";
@@ -12,18 +12,9 @@ export function createProvider(api: MessagesApi): ModelProvider {
     async *stream(request, account, signal) {
       const source = providerName(account);
       const answer = createAnswer(source, new AnswerSize(source, request));
-      for await (const event of api.events(toParams(request), account, signal)) {
-        yield* readable(source, () => answer.take(event));
-        if (isCallPart(event)) yield AT_WORK;
-      }
-      yield* answer.end();
+      yield* answerEvents(source, api.events(toParams(request), account, signal), answer);
     },
 
     listModels: (account, signal) => api.models(account, signal),
   };
-}
-
-/** Part of a tool call, which yields no event of its own. */
-function isCallPart(event: Parameters<ReturnType<typeof createAnswer>["take"]>[0]): boolean {
-  return event.type === "content_block_delta" && event.delta?.type === "input_json_delta";
 }

@@ -1,7 +1,6 @@
 /** Converts events of the Converse API into model events. Pure; `translate.ts` converts requests. */
-import { type AnswerSize, refuseAnswer } from "@svc/kit/providers";
+import { type Answer, type AnswerSize, AT_WORK, refuseAnswer, toolCallOf } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
-import { parseToolArguments } from "@svc/sdk/tools";
 import { REDACTED } from "./translate.ts";
 import type { ConverseEvent, Delta } from "./wire.ts";
 
@@ -10,17 +9,7 @@ interface Call {
   readonly id: string;
   readonly name: string;
   /** Accumulated JSON. */
-  input: string;
-}
-
-export interface Answer {
-  /** Returns the events that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
-  take(event: ConverseEvent): ModelEvent[];
-  /**
-   * Tool calls and the `finish`, after the last event.
-   * @throws GatewayError `UNAVAILABLE` when the answer is incomplete
-   */
-  end(): ModelEvent[];
+  arguments: string;
 }
 
 export interface AnswerSettings {
@@ -39,16 +28,17 @@ const REFUSED: Readonly<Record<string, readonly ["request" | "server_error", str
   malformed_tool_use: ["server_error", "the model made a malformed tool call; try again"],
 };
 
-export function createAnswer({ source, size, maxCalls }: AnswerSettings): Answer {
+export function createAnswer({ source, size, maxCalls }: AnswerSettings): Answer<ConverseEvent> {
   const calls = new Map<number, Call>();
   let reason: string | undefined;
   let usage: Usage | undefined;
 
   function add(index: number, { text, toolUse, reasoningContent }: Delta): ModelEvent[] {
-    const call = calls.get(index);
-    if (toolUse?.input && call) {
-      size.call(toolUse.input, false);
-      call.input += toolUse.input;
+    if (toolUse) {
+      const call = calls.get(index);
+      size.call(toolUse.input ?? "", false);
+      if (call) call.arguments += toolUse.input ?? "";
+      return [AT_WORK];
     }
     if (text) return [{ type: "text", delta: text }];
     if (reasoningContent?.text) return [{ type: "thinking", delta: reasoningContent.text }];
@@ -64,7 +54,7 @@ export function createAnswer({ source, size, maxCalls }: AnswerSettings): Answer
       if (start?.toolUse) {
         const { toolUseId: id, name: tool } = start.toolUse;
         size.call(id + tool, true);
-        calls.set(contentBlockIndex, { id, name: tool, input: "" });
+        calls.set(contentBlockIndex, { id, name: tool, arguments: "" });
       }
       if (name === "messageStop") reason = stopReason ?? "end_turn";
       if (name === "metadata") usage = toUsage(wire);
@@ -81,7 +71,8 @@ export function createAnswer({ source, size, maxCalls }: AnswerSettings): Answer
         const next = "shorten it or start a new session";
         refuseAnswer("request", `the conversation no longer fits the model of ${source}; ${next}`);
       }
-      const made = [...calls.values()].slice(0, maxCalls).map((call) => toToolCall(call, reason, source));
+      const allowed = [...calls.values()].slice(0, maxCalls);
+      const made = allowed.map((call) => toolCallOf(call, source, reason === "max_tokens"));
       const ended = made.length > 0 ? "toolUse" : isCut(reason) ? "length" : "stop";
       return [...made, { type: "finish", reason: ended, ...(usage ? { usage } : {}) }];
     },
@@ -90,16 +81,6 @@ export function createAnswer({ source, size, maxCalls }: AnswerSettings): Answer
 
 function isCut(reason: string | undefined): boolean {
   return reason === "max_tokens" || reason === "model_context_window_exceeded";
-}
-
-function toToolCall({ id, name, input }: Call, reason: string | undefined, source: string): ModelEvent {
-  const args = parseToolArguments(input);
-  if (args) return { type: "toolCall", id, name, arguments: args };
-  if (reason === "max_tokens") {
-    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; increase maxTokens of the model`);
-  }
-  // Choice: a key that no tool has, so that the schema rejects the call and the model sees its own text in the error.
-  return { type: "toolCall", id, name, arguments: { invalidJson: input } };
 }
 
 /** `inputTokens` excludes tokens read from or written to the cache. Usage of zero tokens is ignored. */

@@ -1,10 +1,11 @@
 /** Network access: the events of an answer, and the models. The only file of this plugin that calls servers. */
-import { providerName, type ProviderPhase, reportedError, requestModelServer } from "@svc/kit/providers";
+import { createCalls, providerName, reportedError, requestModelServer } from "@svc/kit/providers";
 import type { Clock } from "@svc/sdk";
-import type { ProviderAccount } from "@svc/sdk/models";
-import { type Environment, secretsOf, type Server, serverOf, withCredentials } from "./credentials.ts";
+import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
+import { type Environment, type Server, serverOf, withCredentials } from "./credentials.ts";
 import { type Frame, framesOf } from "./event-frames.ts";
-import { toFailure } from "./failure.ts";
+import { factsOf } from "./failure.ts";
+import { readModels } from "./models.ts";
 import type { ConverseEvent, ConverseRequest } from "./wire.ts";
 
 export interface ConverseApiOptions {
@@ -26,18 +27,13 @@ export interface ConverseApi {
     account: ProviderAccount,
     signal: AbortSignal,
   ): AsyncGenerator<ConverseEvent, void, void>;
-  /**
-   * Runs `work` with a function that requests a path of the control plane.
-   * @throws like `events`; errors of `work` as errors of the server
-   */
-  control<R>(
-    account: ProviderAccount,
-    signal: AbortSignal,
-    work: (get: (path: string) => Promise<Response>) => Promise<R>,
-  ): Promise<R>;
+  /** The models that the account may call. @throws like `events`: of kind `auth` if the credentials do not include the lists */
+  models(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
 }
 
 export function createConverseApi({ clock, fetch, env = process.env }: ConverseApiOptions): ConverseApi {
+  const calls = createCalls({ clock, factsOf: (error, account) => factsOf(error, account, env) });
+
   async function send(
     method: "GET" | "POST",
     url: string,
@@ -50,32 +46,26 @@ export function createConverseApi({ clock, fetch, env = process.env }: ConverseA
   }
 
   return {
-    async *events(model, body, account, signal) {
-      signal.throwIfAborted();
-      let phase: ProviderPhase = "asking";
-      try {
-        const server = serverOf(account, env);
-        const url = `${server.address}/model/${encodeURIComponent(model)}/converse-stream`;
-        const response = await send("POST", url, { account, server, signal, body: JSON.stringify(body) });
-        phase = "answering";
-        for await (const frame of framesOf(response, providerName(account))) yield eventOf(frame);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, model: { id: model }, phase, now: clock.now() }, secretsOf(env));
-      }
-      signal.throwIfAborted();
-    },
+    events: (model, body, account, signal) =>
+      calls.stream({
+        account,
+        signal,
+        model,
+        async send() {
+          const server = serverOf(account, env);
+          const url = `${server.address}/model/${encodeURIComponent(model)}/converse-stream`;
+          return send("POST", url, { account, server, signal, body: JSON.stringify(body) });
+        },
+        async *read(response) {
+          for await (const frame of framesOf(response, providerName(account))) yield eventOf(frame);
+        },
+      }),
 
-    async control(account, signal, work) {
-      signal.throwIfAborted();
-      try {
+    models: (account, signal) =>
+      calls.run({ account, signal }, async () => {
         const server = serverOf(account, env);
-        return await work((path) => send("GET", `${server.control}${path}`, { account, server, signal }));
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, phase: "asking", now: clock.now() }, secretsOf(env));
-      }
-    },
+        return readModels(account, (path) => send("GET", `${server.control}${path}`, { account, server, signal }));
+      }),
   };
 }
 

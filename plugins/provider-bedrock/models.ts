@@ -1,26 +1,22 @@
 /** The models that an account may call: foundation models on demand, and inference profiles of the system. */
 import { listedModel, modelsIn, type ModelPage, readModelList } from "@svc/kit/providers";
 import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
-import type { ConverseApi } from "./api.ts";
 
 const FOUNDATION = "/foundation-models?byOutputModality=TEXT";
 const PROFILES = "/inference-profiles?maxResults=1000&type=SYSTEM_DEFINED";
 
 /**
  * Two lists of the control plane, as one. The API does not report context windows.
- * @throws GatewayError `UNAVAILABLE`: of kind `auth` if the credentials do not include the lists
+ * @param get requests a path of the control plane
  */
-export async function listModels(
-  api: ConverseApi,
+export function readModels(
   account: ProviderAccount,
-  signal: AbortSignal,
+  get: (path: string) => Promise<Response>,
 ): Promise<readonly ModelChoice[]> {
-  return api.control(account, signal, (get) =>
-    readModelList(
-      account,
-      (next) => get(next ?? FOUNDATION),
-      (body) => pageOf(account, body),
-    ),
+  return readModelList(
+    account,
+    (next) => get(next ?? FOUNDATION),
+    (body) => pageOf(account, body),
   );
 }
 

@@ -1,9 +1,8 @@
 /** Sends a model request to Bedrock, and yields model events. */
-import { AnswerSize, AT_WORK, providerName, readable } from "@svc/kit/providers";
+import { answerEvents, AnswerSize, providerName } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { ConverseApi } from "./api.ts";
-import { listModels } from "./models.ts";
 import { maxCalls, toBody } from "./translate.ts";
 
 export function createProvider(api: ConverseApi): ModelProvider {
@@ -12,13 +11,9 @@ export function createProvider(api: ConverseApi): ModelProvider {
       const source = providerName(account);
       const size = new AnswerSize(source, request);
       const answer = createAnswer({ source, size, maxCalls: maxCalls(request) });
-      for await (const event of api.events(request.model.id, toBody(request), account, signal)) {
-        yield* readable(source, () => answer.take(event));
-        if (event.delta?.toolUse) yield AT_WORK;
-      }
-      yield* answer.end();
+      yield* answerEvents(source, api.events(request.model.id, toBody(request), account, signal), answer);
     },
 
-    listModels: (account, signal) => listModels(api, account, signal),
+    listModels: (account, signal) => api.models(account, signal),
   };
 }

@@ -1,22 +1,13 @@
 /** Converts chunks of the API of Gemini into model events. Pure; `translate.ts` converts requests. */
-import { refuseAnswer } from "@svc/kit/providers";
+import { type Answer, type AnswerSize, refuseAnswer } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
 import { FOR_CALL, FOR_TEXT } from "./translate.ts";
 import type { GenerateChunk, Part } from "./wire.ts";
 
-export interface Answer {
-  /** Returns the events that can be passed on now. */
-  take(chunk: GenerateChunk): ModelEvent[];
-  /**
-   * The `finish`, after the last chunk.
-   * @throws GatewayError `UNAVAILABLE` when the answer is incomplete or was blocked
-   */
-  end(): ModelEvent[];
-}
-
 export interface AnswerSettings {
   /** Name of the account in error messages, e.g. `model provider "acme"`. */
   readonly source: string;
+  readonly size: AnswerSize;
   /** Creates ids for calls without one. */
   readonly newId: () => string;
   /** Further calls of an answer are left out, since the API cannot forbid them. */
@@ -44,7 +35,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   OTHER: "ended the answer for an unknown reason",
 };
 
-export function createAnswer({ source, newId, maxCalls }: AnswerSettings): Answer {
+export function createAnswer({ source, size, newId, maxCalls }: AnswerSettings): Answer<GenerateChunk> {
   let calls = 0;
   let began = false;
   let reason: string | undefined;
@@ -73,7 +64,9 @@ export function createAnswer({ source, newId, maxCalls }: AnswerSettings): Answe
       usage = toUsage(usageMetadata) ?? usage;
       if (candidate?.finishReason) reason = candidate.finishReason;
       note = candidate?.finishMessage ?? promptFeedback?.blockReasonMessage ?? note;
-      return (candidate?.content?.parts ?? []).flatMap(eventsOf);
+      const events = (candidate?.content?.parts ?? []).flatMap(eventsOf);
+      for (const event of events) size.event(event);
+      return events;
     },
 
     end() {
@@ -97,7 +90,7 @@ export function createAnswer({ source, newId, maxCalls }: AnswerSettings): Answe
       if (reason !== "STOP" && reason !== "MAX_TOKENS") {
         refuseAnswer("request", `${source} stopped the answer: ${STOPPED[reason] ?? reason}; rephrase it${said}`);
       }
-      const ended = calls > 0 && maxCalls > 0 ? "toolUse" : reason === "MAX_TOKENS" ? "length" : "stop";
+      const ended = calls > 0 ? "toolUse" : reason === "MAX_TOKENS" ? "length" : "stop";
       return [{ type: "finish", reason: ended, ...(usage ? { usage } : {}) }];
     },
   };

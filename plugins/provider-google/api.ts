@@ -1,10 +1,10 @@
 /** Network access: the chunks of an answer, and the models. The only file of this plugin that calls servers. */
 import {
+  createCalls,
   listedModel,
   type ModelPage,
   modelsIn,
   providerName,
-  type ProviderPhase,
   readModelList,
   reportedError,
   requestModelServer,
@@ -12,7 +12,7 @@ import {
 } from "@svc/kit/providers";
 import type { Clock } from "@svc/sdk";
 import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
-import { toFailure } from "./failure.ts";
+import { factsOf } from "./failure.ts";
 import type { GenerateChunk, GenerateRequest } from "./wire.ts";
 
 /** Default address of accounts. */
@@ -40,42 +40,33 @@ export interface GeminiApi {
 }
 
 export function createGeminiApi({ clock, fetch }: GeminiApiOptions): GeminiApi {
+  const calls = createCalls({ clock, factsOf });
   return {
-    async *chunks(model, body, account, signal) {
-      signal.throwIfAborted();
-      let phase: ProviderPhase = "asking";
-      try {
-        const url = `${rootOf(account)}/${pathOf(model)}:streamGenerateContent?alt=sse`;
-        const headers = headersOf(account);
-        headers.set("content-type", "application/json");
-        const response = await requestModelServer(
-          url,
-          { method: "POST", headers, body: JSON.stringify(body), signal },
-          fetch,
-        );
-        phase = "answering";
-        for await (const { data } of serverEvents(response, providerName(account))) yield chunkOf(data);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, model: { id: model }, phase, now: clock.now() });
-      }
-      signal.throwIfAborted();
-    },
+    chunks: (model, body, account, signal) =>
+      calls.stream({
+        account,
+        signal,
+        model,
+        async send() {
+          const url = `${rootOf(account)}/${pathOf(model)}:streamGenerateContent?alt=sse`;
+          const headers = headersOf(account);
+          headers.set("content-type", "application/json");
+          return requestModelServer(url, { method: "POST", headers, body: JSON.stringify(body), signal }, fetch);
+        },
+        async *read(response) {
+          for await (const { data } of serverEvents(response, providerName(account))) yield chunkOf(data);
+        },
+      }),
 
-    async models(account, signal) {
-      signal.throwIfAborted();
-      try {
+    models: (account, signal) =>
+      calls.run({ account, signal }, async () => {
         const ask = (next: string | undefined) => {
           const query = new URLSearchParams({ pageSize: "1000", ...(next === undefined ? {} : { pageToken: next }) });
           const url = `${rootOf(account)}/models?${query.toString()}`;
           return requestModelServer(url, { headers: headersOf(account), signal }, fetch);
         };
-        return await readModelList(account, ask, (body) => pageOf(account, body));
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, phase: "asking", now: clock.now() });
-      }
-    },
+        return readModelList(account, ask, (body) => pageOf(account, body));
+      }),
   };
 }
 

@@ -1,14 +1,5 @@
-/** Failures of Google's servers: their kind, and messages with the cause and the next step, never a secret. */
-import {
-  failureSentence,
-  isSystemTimeout,
-  kindOfStatus,
-  type ProviderError,
-  providerErrorOf,
-  providerFailure,
-  type ProviderFailureContext,
-} from "@svc/kit/providers";
-import { type GatewayError, isGatewayError } from "@svc/sdk";
+/** What the API says about failures: their kind, the words of the server, and its wait. Pure. */
+import { type FailureFacts, kindIn, kindOfError, type ProviderError } from "@svc/kit/providers";
 import type { ProviderFailure } from "@svc/sdk/models";
 
 type Kind = ProviderFailure["kind"];
@@ -18,7 +9,13 @@ interface ApiError {
   readonly code?: unknown;
   readonly message?: unknown;
   readonly status?: unknown;
-  readonly details?: readonly { readonly reason?: unknown; readonly retryDelay?: unknown }[];
+  readonly details?: unknown;
+}
+
+/** Of `ErrorInfo` and `RetryInfo`: the wait, e.g. `34.07s`, is for servers that send no `Retry-After`. */
+interface Detail {
+  readonly reason?: unknown;
+  readonly retryDelay?: unknown;
 }
 
 /** `ErrorInfo.reason`: more specific than the status, which is `INVALID_ARGUMENT` for a wrong key. */
@@ -46,27 +43,17 @@ const BY_STATUS: Readonly<Record<string, Kind>> = {
   UNAVAILABLE: "server_error",
 };
 
-/** Converts any error to `UNAVAILABLE`. */
-export function toFailure(thrown: unknown, context: ProviderFailureContext): GatewayError {
-  if (isGatewayError(thrown)) return thrown;
-  const error = providerErrorOf(thrown);
-  const { account, now } = context;
-  const kind = kindOf(error);
-  const sentence = failureSentence(error, { kind, words: wordsOf(error) }, context);
-  return providerFailure({ ...error, ...waiting(error) }, { kind, sentence, account, now });
-}
-
-/** The kind of an error; an error without a status got no response. */
-export function kindOf(error: ProviderError): Kind {
-  const { status, error: body } = error;
-  const { details, status: code } = apiError(body);
-  const reasons = Array.isArray(details) ? details.map(({ reason }) => reason) : [];
-  const reason = reasons.find((one): one is string => typeof one === "string" && Object.hasOwn(BY_REASON, one));
-  if (reason !== undefined) return BY_REASON[reason] ?? "auth";
-  if (typeof code === "string" && Object.hasOwn(BY_STATUS, code)) return BY_STATUS[code] ?? "request";
-  if (typeof status === "number") return kindOfStatus(status);
-  if (body !== undefined || error.name === "SyntaxError") return "server_error";
-  return isSystemTimeout(error) ? "timeout" : "network";
+export function factsOf(error: ProviderError): FailureFacts {
+  const { details, status, message } = apiError(error.error);
+  const found = Array.isArray(details) ? details.map((one) => Object(one) as Detail) : [];
+  const [byReason] = found.flatMap(({ reason }) => kindIn(BY_REASON, reason) ?? []);
+  const [delay] = found.flatMap(({ retryDelay }) => /^([\d.]+)s$/u.exec(String(retryDelay))?.[1] ?? []);
+  const words = [message, error.message].find((text) => typeof text === "string");
+  return {
+    kind: byReason ?? kindIn(BY_STATUS, status) ?? kindOfError(error),
+    words,
+    retryAfterMs: delay === undefined ? undefined : Number(delay) * 1_000,
+  };
 }
 
 /** The error of a body: `{ error }`, a list with one, or the error itself. */
@@ -74,18 +61,4 @@ function apiError(body: unknown): ApiError {
   const [first] = [body].flat();
   const { error } = Object(first) as { readonly error?: ApiError };
   return Object(error ?? first) as ApiError; // from the wire; each field is checked where it is used
-}
-
-function wordsOf({ error, message }: ProviderError): string | undefined {
-  const { message: own } = apiError(error);
-  return typeof own === "string" ? own : typeof message === "string" ? message : undefined;
-}
-
-/** The wait of `RetryInfo`, e.g. `34.07s`, for servers that send no `Retry-After`. */
-function waiting({ headers, error }: ProviderError): { headers?: Headers } {
-  if (headers instanceof Headers && headers.has("retry-after")) return {};
-  const { details } = apiError(error);
-  const delays = Array.isArray(details) ? details.map(({ retryDelay }) => retryDelay) : [];
-  const delay = delays.find((one): one is string => typeof one === "string" && /^[\d.]+s$/u.test(one));
-  return delay === undefined ? {} : { headers: new Headers({ "retry-after": delay.slice(0, -1) }) };
 }

@@ -1,5 +1,5 @@
 /** Converts chunks of the chat-completions API into model events. Pure; `translate.ts` converts requests. */
-import { type AnswerSize, refuseAnswer } from "@svc/kit/providers";
+import { type Answer, type AnswerSize, AT_WORK, refuseAnswer, toolCallOf } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
@@ -18,21 +18,13 @@ interface Call {
   arguments: string;
 }
 
-export interface Answer {
-  /** Returns the events that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
-  take(chunk: ChatCompletionChunk | typeof DONE): ModelEvent[];
-  /**
-   * Tool calls and the `finish`, after the last chunk.
-   * @throws GatewayError `UNAVAILABLE` when the answer is incomplete
-   */
-  end(): ModelEvent[];
-}
+export type Chunk = ChatCompletionChunk | typeof DONE;
 
 /**
  * @param source name of the account in error messages, e.g. `model provider "acme"`
  * @param newId creates ids for servers that send tool calls without one
  */
-export function createAnswer(source: string, newId: () => string, size: AnswerSize): Answer {
+export function createAnswer(source: string, newId: () => string, size: AnswerSize): Answer<Chunk> {
   const calls: Call[] = [];
   let said = false;
   let isDone = false;
@@ -47,10 +39,11 @@ export function createAnswer(source: string, newId: () => string, size: AnswerSi
       const choice = chunk.choices?.[0]; // the usage chunk has none, and some servers leave the list out
       if (!choice) return [];
       if (choice.finish_reason) reason = choice.finish_reason;
-      for (const delta of choice.delta?.tool_calls ?? []) addToCalls(calls, delta, newId, size);
+      const parts = choice.delta?.tool_calls ?? [];
+      for (const part of parts) addToCalls(calls, part, newId, size);
       const events = piecesOf(choice.delta);
       if (events.some(({ type }) => type === "text")) said = true;
-      return events;
+      return parts.length > 0 ? [...events, AT_WORK] : events;
     },
 
     end() {
@@ -64,8 +57,11 @@ export function createAnswer(source: string, newId: () => string, size: AnswerSi
       if (reason === "content_filter") {
         refuseAnswer("request", `the content filter of ${source} stopped the answer; rephrase it`);
       }
+      if (reason === undefined && calls.some((call) => !parseToolArguments(call.arguments))) {
+        refuseAnswer("network", `${source} disconnected inside a tool call; try again`);
+      }
       const finish = { type: "finish", reason: finishOf(reason, calls), ...(usage ? { usage } : {}) } as const;
-      return [...calls.map((call) => toToolCall(call, reason, source)), finish];
+      return [...calls.map((call) => toolCallOf(call, source, reason === "length")), finish];
     },
   };
 }
@@ -105,18 +101,6 @@ function addToCalls(calls: Call[], delta: ToolCallDelta, newId: () => string, si
 function finishOf(reason: string | undefined, calls: readonly Call[]): "stop" | "length" | "toolUse" {
   if (calls.length > 0) return "toolUse";
   return reason === "length" ? "length" : "stop";
-}
-
-function toToolCall(call: Call, reason: string | undefined, source: string): ModelEvent {
-  const args = parseToolArguments(call.arguments);
-  if (args) return { type: "toolCall", id: call.id, name: call.name, arguments: args };
-  if (reason === "length") {
-    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; increase maxTokens of the model`);
-  }
-  if (reason === undefined) refuseAnswer("network", `${source} disconnected inside a tool call; try again`);
-  // Choice: a key that no tool has. A strict schema rejects it, and the model sees its own text in the error. `{}` would
-  // select the defaults, and failing the run would keep the model from correcting itself.
-  return { type: "toolCall", id: call.id, name: call.name, arguments: { invalidJson: call.arguments } };
 }
 
 /**

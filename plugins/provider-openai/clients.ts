@@ -1,10 +1,11 @@
 /** Network access: one client per account, used by both APIs. The only file of this plugin that calls servers. */
 import {
   boundedErrors,
+  clientPerAccount,
+  createCalls,
   listedModel,
   modelsIn,
   providerName,
-  type ProviderPhase,
   providerSettingsPath,
   readModelList,
   refuseAnswer,
@@ -14,7 +15,7 @@ import { sameOriginFetch } from "@svc/kit/same-origin";
 import { type Clock, lazy } from "@svc/sdk";
 import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
 import type OpenAI from "openai";
-import { toFailure } from "./failure.ts";
+import { factsOf } from "./failure.ts";
 
 /** Placeholder for accounts without a key: the client requires one, and servers without keys ignore it. */
 export const NO_KEY = "no-key";
@@ -23,8 +24,6 @@ export interface ClientsOptions {
   readonly clock: Pick<Clock, "now">;
   /** Default: Node's own. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Address of accounts without one. Default: such accounts are refused. */
-  readonly defaultBaseUrl?: string;
 }
 
 /** One request whose answer is streamed. */
@@ -50,18 +49,14 @@ export interface Clients {
 
 const library = lazy(() => import("openai"));
 
-export function createClients({ clock, fetch = globalThis.fetch, defaultBaseUrl }: ClientsOptions): Clients {
-  const clients = new Map<string, { readonly settings: string; readonly client: OpenAI }>();
-
-  async function clientOf(account: ProviderAccount): Promise<OpenAI> {
-    const baseURL = account.baseUrl || defaultBaseUrl;
+export function createClients({ clock, fetch = globalThis.fetch }: ClientsOptions): Clients {
+  const calls = createCalls({ clock, factsOf });
+  const clientOf = clientPerAccount<OpenAI>(async (account) => {
+    const { baseUrl: baseURL } = account;
     if (!baseURL)
       refuseAnswer("network", `${providerName(account)} has no address: set ${providerSettingsPath(account)}.baseUrl`);
-    const settings = JSON.stringify([baseURL, account.apiKey, account.headers]);
-    const known = clients.get(account.name);
-    if (known?.settings === settings) return known.client;
     const { default: Client } = await library();
-    const client = new Client({
+    return new Client({
       baseURL,
       apiKey: account.apiKey ?? NO_KEY,
       // Explicit, since the library would otherwise read them from the environment and send them to this server.
@@ -74,36 +69,26 @@ export function createClients({ clock, fetch = globalThis.fetch, defaultBaseUrl 
       logLevel: "off", // the log would contain answers of the model
       fetch: boundedErrors(sameOriginFetch(fetch)),
     });
-    clients.set(account.name, { settings, client });
-    return client;
-  }
+  });
 
   return {
-    async *stream({ account, model, signal, send, parse }) {
-      signal.throwIfAborted();
-      let phase: ProviderPhase = "asking";
-      try {
-        const response = await send(await clientOf(account));
-        phase = "answering";
-        for await (const { data } of serverEvents(response, providerName(account))) yield parse(data);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, model: { id: model }, phase, now: clock.now() });
-      }
-      signal.throwIfAborted();
-    },
+    stream: ({ account, signal, model, send, parse }) =>
+      calls.stream({
+        account,
+        signal,
+        model,
+        send: async () => send(await clientOf(account)),
+        async *read(response) {
+          for await (const { data } of serverEvents(response, providerName(account))) yield parse(data);
+        },
+      }),
 
-    async models(account, signal) {
-      signal.throwIfAborted();
-      try {
+    models: (account, signal) =>
+      calls.run({ account, signal }, async () => {
         const client = await clientOf(account);
         const ask = () => client.get("/models", { signal }).asResponse();
-        return await readModelList(account, ask, (body) => ({ models: modelsOf(account, body) }));
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw toFailure(thrown, { account, phase: "asking", now: clock.now() });
-      }
-    },
+        return readModelList(account, ask, (body) => ({ models: modelsOf(account, body) }));
+      }),
   };
 }
 

@@ -1,29 +1,37 @@
 /** Sends a model request to a chat-completions server, and yields model events. */
 import { randomUUID } from "node:crypto";
-import { AnswerSize, AT_WORK, providerName, readable } from "@svc/kit/providers";
+import { answerEvents, AnswerSize, providerName, reportedError } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
-import { createAnswer } from "./answer.ts";
-import type { ChatApi } from "./api.ts";
+import type { ChatCompletionChunk } from "openai/resources/chat/completions";
+import { type Chunk, createAnswer, DONE } from "./answer.ts";
+import type { Clients } from "./clients.ts";
 import { toParams } from "./translate.ts";
 
 /** @param newId creates ids for tool calls without one */
-export function createProvider(api: ChatApi, newId: () => string = randomUUID): ModelProvider {
+export function createProvider(clients: Clients, newId: () => string = randomUUID): ModelProvider {
   return {
     async *stream(request, account, signal) {
       const source = providerName(account);
       const answer = createAnswer(source, () => `call_${newId()}`, new AnswerSize(source, request));
-      for await (const chunk of api.chunks(toParams(request, account), account, signal)) {
-        yield* readable(source, () => answer.take(chunk));
-        if (isCallPart(chunk)) yield AT_WORK;
-      }
-      yield* answer.end();
+      const params = toParams(request, account);
+      const chunks = clients.stream({
+        account,
+        signal,
+        model: params.model,
+        send: (client) => client.chat.completions.create(params, { signal }).asResponse(),
+        parse: chunkOf,
+      });
+      yield* answerEvents(source, chunks, answer);
     },
 
-    listModels: (account, signal) => api.models(account, signal),
+    listModels: (account, signal) => clients.models(account, signal),
   };
 }
 
-/** Part of a tool call, which yields no event of its own. */
-function isCallPart(chunk: Parameters<ReturnType<typeof createAnswer>["take"]>[0]): boolean {
-  return typeof chunk === "object" && (chunk.choices?.[0]?.delta?.tool_calls?.length ?? 0) > 0;
+/** @throws errors for `Clients`: a SyntaxError, or an object with the `error` that the server reports */
+function chunkOf(data: string): Chunk {
+  if (data.startsWith(DONE)) return DONE;
+  const chunk = JSON.parse(data) as ChatCompletionChunk & { readonly error?: { readonly code?: unknown } }; // from the wire: `answer.ts` tolerates other shapes
+  if (!chunk?.error) return chunk;
+  throw reportedError(chunk.error, { code: chunk.error.code });
 }

@@ -8,7 +8,6 @@ import { createGeminiApi } from "../../plugins/provider-google/api.ts";
 import { createProvider as createGemini } from "../../plugins/provider-google/provider.ts";
 import { createMessagesApi } from "../../plugins/provider-anthropic/api.ts";
 import { createProvider as createMessages } from "../../plugins/provider-anthropic/provider.ts";
-import { createChatApi } from "../../plugins/provider-openai/api.ts";
 import { createClients } from "../../plugins/provider-openai/clients.ts";
 import { createProvider as createChat } from "../../plugins/provider-openai/provider.ts";
 import { createResponsesProvider } from "../../plugins/provider-openai/responses/provider.ts";
@@ -54,7 +53,7 @@ const clock = { now: () => 0 };
 const delta = (fields: unknown) => ({ choices: [{ index: 0, delta: fields }] });
 const languages: Record<string, Language> = {
   "chat-completions": {
-    provider: (fetch) => createChat(createChatApi({ clock, fetch })),
+    provider: (fetch) => createChat(createClients({ clock, fetch })),
     event: (value) => `data: ${JSON.stringify(value)}\n\n`,
     call: (index) => delta({ tool_calls: [{ index, id: `c${index}`, function: { name: "t", arguments: "" } }] }),
     args: (part) => delta({ tool_calls: [{ index: 0, function: { arguments: part } }] }),
@@ -91,6 +90,7 @@ const languages: Record<string, Language> = {
       { candidates: 5 },
       { candidates: [{ content: { parts: 5 } }] },
       { candidates: [{ content: { parts: [null] } }] },
+      { candidates: [{ finishReason: "SAFETY", finishMessage: 5 }] },
     ],
     reported: `data: ${JSON.stringify({ error: { code: 500, status: "INTERNAL", message: "out of memory" } })}\n\n`,
   },

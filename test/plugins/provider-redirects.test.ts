@@ -13,7 +13,6 @@ import { createGeminiApi } from "../../plugins/provider-google/api.ts";
 import { createProvider as createGemini } from "../../plugins/provider-google/provider.ts";
 import { createMessagesApi } from "../../plugins/provider-anthropic/api.ts";
 import { createProvider as createMessages } from "../../plugins/provider-anthropic/provider.ts";
-import { createChatApi } from "../../plugins/provider-openai/api.ts";
 import { createClients } from "../../plugins/provider-openai/clients.ts";
 import { createProvider as createChat } from "../../plugins/provider-openai/provider.ts";
 import { createResponsesProvider } from "../../plugins/provider-openai/responses/provider.ts";
@@ -55,7 +54,7 @@ const listing = (provider: Provider) => async (baseUrl: string) => {
 
 const ENV = { AWS_ACCESS_KEY_ID: KEY, AWS_SECRET_ACCESS_KEY: KEY, AWS_SESSION_TOKEN: KEY, AWS_REGION: "eu-west-1" };
 const providers: Readonly<Record<string, Provider>> = {
-  "provider-openai": createChat(createChatApi({ clock })),
+  "provider-openai": createChat(createClients({ clock })),
   "provider-openai (responses)": createResponsesProvider(createClients({ clock })),
   "provider-anthropic": createMessages(createMessagesApi({ clock, env: {} })),
   "provider-google": createGemini(createGeminiApi({ clock })),

@@ -1,10 +1,8 @@
 /** Converts events of the responses API into model events. Pure; `translate.ts` converts requests. */
-import { type AnswerSize, refuseAnswer } from "@svc/kit/providers";
+import { type Answer, type AnswerSize, AT_WORK, refuseAnswer, toolCallOf } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
-import { parseToolArguments } from "@svc/sdk/tools";
 import type {
   Response as ModelResponse,
-  ResponseFunctionToolCall,
   ResponseOutputItem,
   ResponseStreamEvent,
   ResponseUsage,
@@ -18,18 +16,8 @@ interface Call {
   arguments: string;
 }
 
-export interface Answer {
-  /** Returns the events that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
-  take(event: ResponseStreamEvent): ModelEvent[];
-  /**
-   * The `finish`, after the last event.
-   * @throws GatewayError `UNAVAILABLE` when the answer is incomplete
-   */
-  end(): ModelEvent[];
-}
-
 /** @param source name of the account in error messages, e.g. `model provider "acme"` */
-export function createAnswer(source: string, size: AnswerSize): Answer {
+export function createAnswer(source: string, size: AnswerSize): Answer<ResponseStreamEvent> {
   /** Open calls, by their place in the output. */
   const calls = new Map<number, Call>();
   let last: ModelResponse | undefined;
@@ -65,7 +53,8 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
       return [];
     }
     called = true;
-    return [toToolCall(item, call)];
+    const text = item.arguments ?? call?.arguments ?? "";
+    return [toolCallOf({ id: item.call_id, name: item.name, arguments: text }, source)];
   }
 
   return {
@@ -85,7 +74,7 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
           const call = calls.get(event.output_index);
           size.call(event.delta, false);
           if (call) call.arguments += event.delta;
-          return [];
+          return [AT_WORK];
         }
         case "response.output_item.done":
           return done(event.output_index, event.item);
@@ -121,13 +110,6 @@ export function createAnswer(source: string, size: AnswerSize): Answer {
       return [{ type: "finish", reason, ...(usage ? { usage } : {}) }];
     },
   };
-}
-
-function toToolCall(item: ResponseFunctionToolCall, call: Call | undefined): ModelEvent {
-  const text = item.arguments ?? call?.arguments ?? "";
-  const args = parseToolArguments(text);
-  // Choice: a key that no tool has, so that the schema rejects the call and the model sees its own text in the error.
-  return { type: "toolCall", id: item.call_id, name: item.name, arguments: args ?? { invalidJson: text } };
 }
 
 /** The API counts the whole prompt; `input` excludes tokens read from or written to the cache. */

@@ -1,33 +1,32 @@
 /** Sends a model request to a server of the responses API, and yields model events. */
-import { AnswerSize, AT_WORK, providerErrorOf, providerName, readable, reportedError } from "@svc/kit/providers";
-import type { ModelProvider } from "@svc/sdk/models";
+import { answerEvents, AnswerSize, providerErrorOf, providerName, reportedError } from "@svc/kit/providers";
+import type { ModelProvider, ProviderAccount } from "@svc/sdk/models";
 import type OpenAI from "openai";
 import type { ResponseCreateParamsStreaming, ResponseStreamEvent } from "openai/resources/responses/responses";
-import { type Clients } from "../clients.ts";
+import type { Clients } from "../clients.ts";
 import { createAnswer } from "./answer.ts";
 import { toParams, withoutReasoning } from "./translate.ts";
 
-/** Default address of accounts. */
-export const DEFAULT_BASE_URL = "https://api.openai.com/v1";
+function withAddress(account: ProviderAccount): ProviderAccount {
+  return { baseUrl: "https://api.openai.com/v1", ...account };
+}
 
 /** The encrypted reasoning comes from another organisation, e.g. from another account of this provider. */
 const FOREIGN_REASONING = "invalid_encrypted_content";
 
 export function createResponsesProvider(clients: Clients): ModelProvider {
   return {
-    async *stream(request, account, signal) {
+    async *stream(request, given, signal) {
+      const account = withAddress(given);
       const source = providerName(account);
       const answer = createAnswer(source, new AnswerSize(source, request));
-      const params = toParams(request, { ...account, baseUrl: account.baseUrl ?? DEFAULT_BASE_URL });
+      const params = toParams(request, account);
       const send = (client: OpenAI) => ask(client, params, signal);
-      for await (const event of clients.stream({ account, model: params.model ?? "", signal, send, parse: eventOf })) {
-        yield* readable(source, () => answer.take(event));
-        if (event.type === "response.function_call_arguments.delta") yield AT_WORK;
-      }
-      yield* answer.end();
+      const events = clients.stream({ account, signal, model: request.model.id, send, parse: eventOf });
+      yield* answerEvents(source, events, answer);
     },
 
-    listModels: (account, signal) => clients.models(account, signal),
+    listModels: (account, signal) => clients.models(withAddress(account), signal),
   };
 }
 

@@ -5,9 +5,6 @@ import { refuseAnswer } from "./failures.ts";
 /** Default maximum characters of an answer. */
 export const MAX_ANSWER_CHARS = 2_000_000;
 
-/** Yielded for a part of a tool call: the answer grows, although the call is only yielded when it is complete. */
-export const AT_WORK: ModelEvent = { type: "text", delta: "" };
-
 /** Choice: characters added per block and tool call, so that empty ones are bounded, too. */
 const BLOCK_CHARS = 64;
 

@@ -66,18 +66,27 @@ export function readable<T>(source: string, read: () => T): T {
   }
 }
 
-/**
- * `UNAVAILABLE` for any network error. It has no cause: library errors may quote a header and thus the key.
- * @param sentence for people; secrets of the account are removed
- * @param now epoch ms, for `Retry-After` dates
- */
+export interface FailureSettings {
+  readonly kind: Kind;
+  /** For people; secrets of the account are removed. */
+  readonly sentence: string;
+  readonly account: ProviderAccount;
+  /** epoch ms, for `Retry-After` dates */
+  readonly now: number;
+  /** Used without a `Retry-After` header. */
+  readonly retryAfterMs?: number | undefined;
+  /** Further values to remove. Default: none. */
+  readonly secrets?: readonly string[] | undefined;
+}
+
+/** `UNAVAILABLE` for any network error. It has no cause: library errors may quote a header and thus the key. */
 export function providerFailure(
   { status, headers }: ProviderError,
-  { kind, sentence, account, now }: { kind: Kind; sentence: string; account: ProviderAccount; now: number },
+  { kind, sentence, account, now, retryAfterMs, secrets }: FailureSettings,
 ): GatewayError {
-  const wait = headers instanceof Headers ? retryAfter(headers, now) : undefined;
+  const wait = (headers instanceof Headers ? retryAfter(headers, now) : undefined) ?? retryAfterMs;
   const details: ProviderFailure = { kind, ...(typeof status === "number" ? { status } : {}) };
-  return new GatewayError("UNAVAILABLE", withoutSecrets(sentence, account), {
+  return new GatewayError("UNAVAILABLE", withoutSecrets(sentence, account, secrets), {
     details,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
   });
@@ -96,6 +105,18 @@ const BY_STATUS: Readonly<Record<number, Kind>> = {
 /** Failure kind for an HTTP status alone. */
 export function kindOfStatus(status: number): Kind {
   return BY_STATUS[status] ?? (status >= 500 ? "server_error" : "request");
+}
+
+/** The kind that a table has for a code of the server; `undefined`: none. */
+export function kindIn(table: Readonly<Record<string, Kind>>, code: unknown): Kind | undefined {
+  return typeof code === "string" && Object.hasOwn(table, code) ? table[code] : undefined;
+}
+
+/** Failure kind for an error without a known code; an error without a status and a body got no response. */
+export function kindOfError(error: ProviderError): Kind {
+  if (typeof error.status === "number") return kindOfStatus(error.status);
+  if (error.error !== undefined || error.name === "SyntaxError") return "server_error";
+  return isSystemTimeout(error) ? "timeout" : "network";
 }
 
 /** Why the server could not be reached, and what to check. */
@@ -164,10 +185,14 @@ export function isSystemTimeout(error: unknown): boolean {
 }
 
 /** Replaces secrets by `***`: servers quote the key they reject, and header values may be keys, too. */
-export function withoutSecrets(text: string, { apiKey = "", headers = {} }: ProviderAccount): string {
+function withoutSecrets(
+  text: string,
+  { apiKey = "", headers = {} }: ProviderAccount,
+  others: readonly string[] = [],
+): string {
   const values = Object.values(headers);
   const bare = values.map((value) => value.replace(/^\w+ +/u, "")); // `Bearer abc` may be quoted as `abc`
-  const secrets = [apiKey, ...values, ...bare].filter((secret) => secret.trim().length >= 4);
+  const secrets = [apiKey, ...values, ...bare, ...others].filter((secret) => secret.trim().length >= 4);
   const longestFirst = secrets.sort((left, right) => right.length - left.length);
   return longestFirst.reduce((clean, secret) => clean.replaceAll(secret, "***"), text);
 }

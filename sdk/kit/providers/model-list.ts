@@ -3,11 +3,11 @@ import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
 import { providerName, readable, refuseAnswer } from "./failures.ts";
 
 /** Maximum models of a list; further models are left out. */
-export const MAX_LISTED_MODELS = 5_000;
+const MAX_LISTED_MODELS = 5_000;
 /** Maximum bytes of a list, all of its pages together. */
-export const MAX_LIST_BYTES = 10_000_000;
+const MAX_LIST_BYTES = 10_000_000;
 /** Choice: maximum pages of a list; servers send up to 1,000 models per page. */
-export const MAX_LIST_PAGES = 50;
+const MAX_LIST_PAGES = 50;
 
 /** One page of a list. */
 export interface ModelPage {

@@ -1,7 +1,10 @@
-/** For plugins that call model servers: sentences about failures, one per kind. Pure. */
-import type { ProviderFailure } from "@svc/sdk/models";
+/** For plugins that call model servers: errors as failures, with one sentence per kind. Pure. */
+import { type GatewayError, isGatewayError } from "@svc/sdk";
+import type { ProviderAccount, ProviderFailure } from "@svc/sdk/models";
 import {
   type ProviderError,
+  providerErrorOf,
+  providerFailure,
   type ProviderFailureContext,
   providerName,
   providerSettingsPath,
@@ -19,10 +22,34 @@ export interface FailureFacts {
   readonly isTooLong?: boolean;
   /** What to check if the server refuses the credentials. Default: the `apiKey` of the account. */
   readonly credentials?: string;
+  /** Wait that the body states, in milliseconds; used if the headers state none. */
+  readonly retryAfterMs?: number | undefined;
+  /** Values to remove from the message, in addition to those of the account. */
+  readonly secrets?: readonly string[];
 }
 
-/** The cause and the next step. It may quote secrets: `providerFailure` removes them. */
-export function failureSentence(error: ProviderError, facts: FailureFacts, context: ProviderFailureContext): string {
+/** What the plugin of an API knows about an error. */
+export type FactsOf = (error: ProviderError, account: ProviderAccount) => FailureFacts;
+
+/** Converts any error to `UNAVAILABLE`, without secrets. */
+export function toFailure(thrown: unknown, context: ProviderFailureContext, factsOf: FactsOf): GatewayError {
+  if (isGatewayError(thrown)) return thrown;
+  const error = providerErrorOf(thrown);
+  const { account, now } = context;
+  const facts = factsOf(error, account);
+  const { kind, retryAfterMs, secrets } = facts;
+  return providerFailure(error, {
+    kind,
+    sentence: failureSentence(error, facts, context),
+    account,
+    now,
+    retryAfterMs,
+    secrets,
+  });
+}
+
+/** The cause and the next step. It may quote secrets. */
+function failureSentence(error: ProviderError, facts: FailureFacts, context: ProviderFailureContext): string {
   const { account, phase } = context;
   const { kind } = facts;
   const who = providerName(account);

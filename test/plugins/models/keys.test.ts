@@ -6,7 +6,7 @@ import type { ModelProvider, ProviderAccount } from "@svc/sdk/models";
 import type { SecretRef, Secrets } from "@svc/sdk/secrets";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 import { createModels } from "../../../plugins/models/models.ts";
-import { createChatApi } from "../../../plugins/provider-openai/api.ts";
+import { createClients } from "../../../plugins/provider-openai/clients.ts";
 import { createProvider } from "../../../plugins/provider-openai/provider.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 import { startFakeModelServer } from "../../../sdk/testing/fake-model-server.ts";
@@ -17,7 +17,7 @@ const ref = (id: string): SecretRef => ({ source: "vault", id });
 /** A desk with keys in `vault` and a real provider. */
 function setup(section: object, vault: Record<string, string> | undefined) {
   const clock = createFakeClock();
-  const provider = createProvider(createChatApi({ clock }));
+  const provider = createProvider(createClients({ clock }));
   const asked: ProviderAccount[] = [];
   const value: ModelProvider = {
     stream(request, account, signal) {

@@ -8,7 +8,7 @@ import { createHandlers } from "../../../plugins/models/methods.ts";
 import { createModels } from "../../../plugins/models/models.ts";
 import { createMessagesApi } from "../../../plugins/provider-anthropic/api.ts";
 import { createProvider as createMessages } from "../../../plugins/provider-anthropic/provider.ts";
-import { createChatApi } from "../../../plugins/provider-openai/api.ts";
+import { createClients } from "../../../plugins/provider-openai/clients.ts";
 import { createProvider as createChat } from "../../../plugins/provider-openai/provider.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 import { type FakeModelReply, startFakeModelServer } from "../../../sdk/testing/fake-model-server.ts";
@@ -26,7 +26,7 @@ async function serverOf(t: TestContext, ...replies: FakeModelReply[]) {
 function setup(section: object, policy?: ModelPolicy) {
   const clock = createFakeClock();
   const providers = extensionView<ModelProvider>({
-    "openai-completions": createChat(createChatApi({ clock })),
+    "openai-completions": createChat(createClients({ clock })),
     "anthropic-messages": createMessages(createMessagesApi({ clock })),
   });
   const config = withDefaults(ModelsConfig, section);

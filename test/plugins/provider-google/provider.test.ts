@@ -1,10 +1,10 @@
 /** What only Google's API has. `../providers/` has what all providers do. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { HISTORY_CUT, IMAGE_LEFT_OUT, NO_RESULT } from "@svc/kit/providers";
+import { AnswerSize, HISTORY_CUT, IMAGE_LEFT_OUT, NO_RESULT, toFailure } from "@svc/kit/providers";
 import type { Message, ModelRequest, ThinkingLevel } from "@svc/sdk/models";
 import { createAnswer } from "../../../plugins/provider-google/answer.ts";
-import { toFailure } from "../../../plugins/provider-google/failure.ts";
+import { factsOf } from "../../../plugins/provider-google/failure.ts";
 import { FOR_CALL, FOR_TEXT, NO_SIGNATURE, toBody } from "../../../plugins/provider-google/translate.ts";
 import { apis, assistant, call, image, KEY, openProvider, result, said, user } from "../providers/apis.ts";
 
@@ -208,7 +208,8 @@ describe("a request for Gemini", () => {
 });
 
 describe("an answer of Gemini", () => {
-  const settings = { source: 'model provider "acme"', newId: () => "made", maxCalls: Infinity };
+  const source = 'model provider "acme"';
+  const settings = { source, size: new AnswerSize(source, {}), newId: () => "made", maxCalls: Infinity };
   const parts = (content: object[], fields: object = {}) => ({
     candidates: [{ content: { parts: content }, ...fields }],
   });
@@ -278,7 +279,11 @@ describe("Google provider", { timeout: 120_000 }, () => {
   it("waits as long as the error says where no header does", () => {
     const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" }];
     const thrown = { status: 429, headers: new Headers(), error: { error: { status: "RESOURCE_EXHAUSTED", details } } };
-    const failed = toFailure(thrown, { account: { name: "acme" }, model: { id: "m" }, phase: "asking", now: 0 });
+    const failed = toFailure(
+      thrown,
+      { account: { name: "acme" }, model: { id: "m" }, phase: "asking", now: 0 },
+      factsOf,
+    );
     assert.equal(failed.retryAfterMs, 34_500);
   });
 });

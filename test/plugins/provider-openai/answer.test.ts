@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AnswerSize } from "@svc/kit/providers";
+import { AnswerSize, AT_WORK } from "@svc/kit/providers";
 import type { ModelEvent } from "@svc/sdk/models";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import { createAnswer, DONE } from "../../../plugins/provider-openai/answer.ts";
@@ -21,7 +21,7 @@ function answerOf(
     ...ends,
   ];
   const events = chunks.flatMap((chunk) => answer.take(chunk as unknown as ChatCompletionChunk));
-  return [...events, ...answer.end()];
+  return [...events.filter((event) => event !== AT_WORK), ...answer.end()];
 }
 
 const call = (fields: object, fn: object) => ({ tool_calls: [{ ...fields, function: fn }] });

@@ -11,20 +11,18 @@ import type {
   ToolResultMessage,
   Usage,
 } from "@svc/sdk/models";
-import type { ProviderFailureContext } from "@svc/kit/providers";
-import type { GatewayError } from "@svc/sdk";
+import type { FactsOf } from "@svc/kit/providers";
 import { createConverseApi } from "../../../plugins/provider-bedrock/api.ts";
-import { toFailure as toConverseFailure } from "../../../plugins/provider-bedrock/failure.ts";
+import { factsOf as factsOfConverse } from "../../../plugins/provider-bedrock/failure.ts";
 import { createProvider as createConverse } from "../../../plugins/provider-bedrock/provider.ts";
 import { createGeminiApi } from "../../../plugins/provider-google/api.ts";
-import { toFailure as toGeminiFailure } from "../../../plugins/provider-google/failure.ts";
+import { factsOf as factsOfGemini } from "../../../plugins/provider-google/failure.ts";
 import { createProvider as createGemini } from "../../../plugins/provider-google/provider.ts";
 import { createMessagesApi } from "../../../plugins/provider-anthropic/api.ts";
-import { toFailure as toMessagesFailure } from "../../../plugins/provider-anthropic/failure.ts";
+import { factsOf as factsOfMessages } from "../../../plugins/provider-anthropic/failure.ts";
 import { createProvider as createMessages } from "../../../plugins/provider-anthropic/provider.ts";
-import { createChatApi } from "../../../plugins/provider-openai/api.ts";
 import { createClients } from "../../../plugins/provider-openai/clients.ts";
-import { toFailure as toChatFailure } from "../../../plugins/provider-openai/failure.ts";
+import { factsOf as factsOfOpenAi } from "../../../plugins/provider-openai/failure.ts";
 import { createProvider as createChat } from "../../../plugins/provider-openai/provider.ts";
 import { createResponsesProvider } from "../../../plugins/provider-openai/responses/provider.ts";
 import { type FakeModelServer, startFakeModelServer } from "../../../sdk/testing/fake-model-server.ts";
@@ -41,7 +39,7 @@ export interface Api {
   readonly server: () => Promise<FakeModelServer>;
   /** Header of the key, and its value. Default: a bearer token. */
   readonly keyHeader?: readonly [name: string, prefix: string];
-  readonly toFailure: (thrown: unknown, context: ProviderFailureContext) => GatewayError;
+  readonly factsOf: FactsOf;
   /** Usage as the server reports it, and as the provider tells it. */
   readonly usage: readonly [wire: Record<string, unknown>, told: Usage];
   /** How the server names an answer that reached its limit, and one it declined. */
@@ -52,9 +50,9 @@ export interface Api {
 export const apis: Readonly<Record<"openai" | "responses" | "anthropic" | "google" | "bedrock", Api>> = {
   openai: {
     model: { provider: "acme", id: "fake-model", name: "Fake", api: "openai-completions" },
-    create: () => createChat(createChatApi({ clock })),
+    create: () => createChat(createClients({ clock })),
     server: startFakeModelServer,
-    toFailure: toChatFailure,
+    factsOf: factsOfOpenAi,
     usage: [
       { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11, prompt_tokens_details: { cached_tokens: 4 } },
       { input: 5, output: 2, cacheRead: 4, cacheWrite: 0, totalTokens: 11 },
@@ -66,7 +64,7 @@ export const apis: Readonly<Record<"openai" | "responses" | "anthropic" | "googl
     model: { provider: "acme", id: "claude-haiku-4-5", name: "Fake", api: "anthropic-messages", reasoning: true },
     server: startFakeModelServer,
     create: () => createMessages(createMessagesApi({ clock, env: { ANTHROPIC_CUSTOM_HEADERS: "x-of-somebody: 1" } })),
-    toFailure: toMessagesFailure,
+    factsOf: factsOfMessages,
     usage: [
       { input_tokens: 5, output_tokens: 2, cache_read_input_tokens: 40, cache_creation_input_tokens: 3 },
       { input: 5, output: 2, cacheRead: 40, cacheWrite: 3, totalTokens: 50 },
@@ -78,7 +76,7 @@ export const apis: Readonly<Record<"openai" | "responses" | "anthropic" | "googl
     model: { provider: "acme", id: "fake-model", name: "Fake", api: "openai-responses", reasoning: true },
     create: () => createResponsesProvider(createClients({ clock })),
     server: () => startScripted(responsesFormat),
-    toFailure: toChatFailure,
+    factsOf: factsOfOpenAi,
     usage: [
       { input_tokens: 9, output_tokens: 2, total_tokens: 11, input_tokens_details: { cached_tokens: 4 } },
       { input: 5, output: 2, cacheRead: 4, cacheWrite: 0, totalTokens: 11 },
@@ -91,7 +89,7 @@ export const apis: Readonly<Record<"openai" | "responses" | "anthropic" | "googl
     create: () => createGemini(createGeminiApi({ clock }), () => "made"),
     server: () => startScripted(geminiFormat),
     keyHeader: ["x-goog-api-key", ""],
-    toFailure: toGeminiFailure,
+    factsOf: factsOfGemini,
     usage: [
       {
         promptTokenCount: 9,
@@ -115,7 +113,7 @@ export const apis: Readonly<Record<"openai" | "responses" | "anthropic" | "googl
     },
     create: () => createConverse(createConverseApi({ clock, env: {} })),
     server: () => startScripted(converseFormat),
-    toFailure: (thrown, context) => toConverseFailure(thrown, context, []),
+    factsOf: (error, account) => factsOfConverse(error, account, {}),
     usage: [
       { inputTokens: 5, outputTokens: 2, cacheReadInputTokens: 40, cacheWriteInputTokens: 3, totalTokens: 50 },
       { input: 5, output: 2, cacheRead: 40, cacheWrite: 3, totalTokens: 50 },

@@ -1,9 +1,9 @@
 /** The sentences of all providers about failures of a server. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type ProviderPhase, retryAfter } from "@svc/kit/providers";
+import { type ProviderPhase, retryAfter, toFailure } from "@svc/kit/providers";
 import type { ProviderAccount } from "@svc/sdk/models";
-import { kindOf, type Thrown } from "../../../plugins/provider-anthropic/failure-kind.ts";
+import { kindOf, type Thrown } from "../../../plugins/provider-anthropic/failure.ts";
 import { apis } from "./apis.ts";
 
 const account: ProviderAccount = {
@@ -14,9 +14,9 @@ const account: ProviderAccount = {
 };
 const now = Date.parse("2026-01-01T00:00:00Z");
 
-for (const [name, { toFailure }] of Object.entries(apis)) {
+for (const [name, { factsOf }] of Object.entries(apis)) {
   const failure = (thrown: unknown, phase: ProviderPhase = "asking") =>
-    toFailure(thrown, { account, model: { id: "m" }, phase, now });
+    toFailure(thrown, { account, model: { id: "m" }, phase, now }, factsOf);
 
   describe(`failure of a server of provider ${name}`, () => {
     const rows: [why: string, thrown: unknown, phase: ProviderPhase, message: RegExp][] = [
