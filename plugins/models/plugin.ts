@@ -39,7 +39,7 @@ export default definePlugin({
     gateway.provide(ModelAccounts, desk);
     gateway.provide(ModelQuotas, desk.quotas);
     gateway.serve(models, createHandlers({ desk, providers, clock, log, env: process.env }));
-    const parts = { providers, desk };
+    const parts = { providers, desk, clock };
     const provider = lazySetupPart(PROVIDER, async () => (await setupCode()).createProviderPart(parts));
     const model = lazySetupPart(MODEL, async () => (await setupCode()).createModelPart(parts));
     gateway.extend(SetupPart, "model-provider", provider);

@@ -1,9 +1,10 @@
 /** Two parts of the guided setup: a server of models with its key, checked live, and the default model. */
 import { KNOWN_SERVERS } from "@svc/kit/providers";
-import { AnySignal } from "@svc/kit/time";
-import { type ExtensionView, invalidRequest, isGatewayError } from "@svc/sdk";
+import { withDeadline } from "@svc/kit/time";
+import { type Clock, type ExtensionView, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { ModelProvider, ProviderAccount } from "@svc/sdk/models";
 import type { SetupCall, SetupOption, SetupPart, SetupStep } from "@svc/sdk/wizard";
+import { askServer } from "./discovery/scan.ts";
 import { MOST_MODELS, nameOf } from "./verbs/add.ts";
 import { defaultModelOf, patchOf } from "./verbs/default-model.ts";
 import type { ModelDesk } from "./models.ts";
@@ -19,8 +20,6 @@ interface Preset {
   readonly baseUrl?: string;
   /** The first listed model that matches is suggested. */
   readonly suggests: RegExp;
-  /** Models of a server that does not list its own; the first one is used for the check. */
-  readonly models?: readonly string[];
 }
 
 /** Kind of servers with the chat-completions API, the default of `models.providers.<name>.api`. */
@@ -33,7 +32,6 @@ const PRESETS = [
     label: "Anthropic",
     hint: "needs an API key",
     suggests: /sonnet/,
-    models: ["claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-1"],
   },
   {
     id: "openai",
@@ -61,8 +59,8 @@ const PRESETS = [
 /** Choice: usual addresses of model servers on this machine. */
 const LOCAL_SERVERS = [11434, 1234, 8080, 8000].map((port) => `http://127.0.0.1:${port}/v1`);
 const LOCAL_TIMEOUT_MS = 1_000;
-/** Choice: timeout of a test call in milliseconds, for servers that list no models. */
-const CHECK_TIMEOUT_MS = 60_000;
+/** Choice: timeout of the list of a known server in milliseconds. */
+const CHECK_TIMEOUT_MS = 15_000;
 /** An environment variable of the gateway as the whole value. */
 const VARIABLE = /^\$\{([A-Z_][A-Z0-9_]*)\}$/;
 const OFFLINE = "offline/offline";
@@ -78,11 +76,14 @@ interface Server extends Omit<Preset, "label" | "hint" | "suggests"> {
   /** Source of the regular expression. */
   readonly suggests: string;
   readonly label: string;
+  /** The person entered the address: it may lack `/v1`, and may need no key. */
+  readonly isEntered?: true;
 }
 
 export interface PartSources {
   readonly providers: ExtensionView<ModelProvider>;
   readonly desk: Pick<ModelDesk, "list">;
+  readonly clock: Pick<Clock, "setTimeout">;
   /** Addresses to look for a server of this machine. */
   readonly local?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
@@ -90,9 +91,10 @@ export interface PartSources {
 
 export function createProviderPart({
   providers,
+  clock,
   local = LOCAL_SERVERS,
   env = process.env,
-}: PartSources): Pick<SetupPart, "start" | "next"> {
+}: Omit<PartSources, "desk">): Pick<SetupPart, "start" | "next"> {
   async function choice({ config }: SetupCall, why?: string): Promise<SetupStep> {
     const configured = Object.keys(providersIn(config));
     const found = await Promise.all(local.map((url) => answers(url)));
@@ -143,33 +145,16 @@ export function createProviderPart({
 
   /** @throws GatewayError the server does not respond or rejects the key */
   async function check(server: Server, key: string, signal: AbortSignal): Promise<Checked> {
-    const contribution = providers.get(server.api);
-    if (!contribution) return invalidRequest(`no enabled plugin contributes the model provider "${server.api}"`);
-    const { api, baseUrl, models = [] } = server;
-    if (api === CHAT && baseUrl !== undefined) return askForModels(baseUrl, key === "" ? undefined : key);
-    const account: ProviderAccount = {
-      name: server.id,
-      ...(baseUrl === undefined ? {} : { baseUrl }),
-      ...(key === "" ? {} : { apiKey: key }),
-    };
-    const { value } = contribution;
-    const ending = new AnySignal(signal, AbortSignal.timeout(CHECK_TIMEOUT_MS));
-    try {
-      if (value.listModels) {
-        const listed = await providers.call(contribution, async () => value.listModels?.(account, ending.signal) ?? []);
-        return { ids: listed.map(({ id }) => id) };
-      }
-      const [id = ""] = models;
-      const model = { provider: server.id, id, name: id, api, maxTokens: 16 };
-      const content = [{ type: "text", text: "Reply with the single word: ok" }] as const;
-      const messages = [{ role: "user", content, timestamp: Date.now() }] as const;
-      const request = { model, system: "", messages, tools: [], thinking: "off" } as const;
-      // The first chunk proves the key; leaving the loop ends the request.
-      for await (const _ of value.stream(request, account, ending.signal)) break;
-      return { ids: models };
-    } finally {
-      ending.release();
-    }
+    const { id, api, baseUrl, label, isEntered } = server;
+    const apiKey = key === "" ? {} : { apiKey: key };
+    if (isEntered && baseUrl !== undefined) return askForModels(baseUrl, apiKey.apiKey);
+    const account: ProviderAccount = { name: id, ...(baseUrl === undefined ? {} : { baseUrl }), ...apiKey };
+    const late = () => `${label} did not list its models within ${CHECK_TIMEOUT_MS / 1_000} s.`;
+    const listed = await withDeadline({ ms: CHECK_TIMEOUT_MS, clock, signals: [signal], late }, (until) =>
+      askServer({ name: id, api }, account, providers, until),
+    );
+    const ids = listed?.map((model) => model.id);
+    return { ids: ids ?? invalidRequest(`no enabled plugin can list the models of servers with the API ${api}.`) };
   }
 
   function accepted(server: Server, key: string, { baseUrl, ids }: Checked, call: SetupCall): SetupStep {
@@ -231,7 +216,7 @@ function askModel(server: Server, key: string, ids: readonly string[], why?: str
 
 function urlServer(baseUrl: string): Server {
   const id = URL.canParse(baseUrl) ? nameOf(baseUrl) : "server";
-  return { id, label: baseUrl, api: CHAT, baseUrl, suggests: "" };
+  return { id, label: baseUrl, api: CHAT, baseUrl, suggests: "", isEntered: true };
 }
 
 function suggestion({ suggests }: Server, ids: readonly string[]): string {
@@ -302,7 +287,7 @@ function withReason(question: string, why: string | undefined): string {
 }
 
 /** Asks for the default model if there is a choice. */
-export function createModelPart({ desk }: PartSources): Pick<SetupPart, "start" | "next"> {
+export function createModelPart({ desk }: Pick<PartSources, "desk">): Pick<SetupPart, "start" | "next"> {
   function ask({ config }: SetupCall, why?: string): SetupStep {
     const refs = desk.list().map(({ provider, id }) => `${provider}/${id}`);
     const real = refs.filter((ref) => ref !== OFFLINE);

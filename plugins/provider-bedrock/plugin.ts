@@ -1,7 +1,7 @@
 /**
  * Provider for models at Amazon Bedrock with the Converse API. `translate.ts` and `answer.ts` are pure, `api.ts` accesses the
- * network, `credentials.ts` finds and applies credentials, `event-frames.ts` reads the stream, `failure.ts` builds error
- * messages, and this file registers the provider.
+ * network, `credentials.ts` finds and applies credentials, `event-frames.ts` reads the stream, `failure.ts` classifies
+ * errors, and this file registers the provider.
  */
 import { definePlugin } from "@svc/sdk";
 import { ModelProvider } from "@svc/sdk/models";

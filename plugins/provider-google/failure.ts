@@ -47,7 +47,7 @@ export function factsOf(error: ProviderError): FailureFacts {
   const { details, status, message } = apiError(error.error);
   const found = Array.isArray(details) ? details.map((one) => Object(one) as Detail) : [];
   const [byReason] = found.flatMap(({ reason }) => kindIn(BY_REASON, reason) ?? []);
-  const [delay] = found.flatMap(({ retryDelay }) => /^([\d.]+)s$/u.exec(String(retryDelay))?.[1] ?? []);
+  const [delay] = found.flatMap(({ retryDelay }) => /^(\d+(?:\.\d+)?)s$/u.exec(String(retryDelay))?.[1] ?? []);
   const words = [message, error.message].find((text) => typeof text === "string");
   return {
     kind: byReason ?? kindIn(BY_STATUS, status) ?? kindOfError(error),

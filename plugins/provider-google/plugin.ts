@@ -1,6 +1,6 @@
 /**
  * Provider for Gemini models with Google's own API. `translate.ts`, `schema.ts`, `thinking.ts` and `answer.ts` are pure,
- * `api.ts` accesses the network, `failure.ts` builds error messages, and this file registers the provider.
+ * `api.ts` accesses the network, `failure.ts` classifies errors, and this file registers the provider.
  */
 import { definePlugin } from "@svc/sdk";
 import { ModelProvider } from "@svc/sdk/models";

@@ -1,6 +1,6 @@
 /**
  * Providers for model servers with the chat-completions API and with the responses API. `translate.ts` and `answer.ts` of
- * each API are pure, `clients.ts` accesses the network, `failure.ts` builds error messages, and this file registers the
+ * each API are pure, `clients.ts` accesses the network, `failure.ts` classifies errors, and this file registers the
  * providers.
  */
 import { definePlugin } from "@svc/sdk";

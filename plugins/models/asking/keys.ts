@@ -1,7 +1,8 @@
 /** Keys of accounts, looked up for each request. */
 import { createHash } from "node:crypto";
-import { GatewayError, isGatewayError, untilAborted } from "@svc/sdk";
-import type { ProviderAccount, ProviderFailure } from "@svc/sdk/models";
+import { refuseAnswer } from "@svc/kit/providers";
+import { isGatewayError, untilAborted } from "@svc/sdk";
+import type { ProviderAccount } from "@svc/sdk/models";
 import { isSecretRef, type Secrets } from "@svc/sdk/secrets";
 import { type ConfiguredAccount, withKey } from "./accounts.ts";
 import type { Cooldowns } from "./cooldown.ts";
@@ -50,7 +51,8 @@ export class AccountKeys {
   async #find({ name }: ConfiguredAccount, ref: Parameters<Secrets["reveal"]>[0]): Promise<string> {
     const secrets = this.#options.secrets();
     if (!secrets) {
-      return refuse(
+      return refuseAnswer(
+        "auth",
         `the key of model provider "${name}" is a reference, and no running plugin resolves references: enable the plugin secrets; see \`svc plugins why secrets\``,
       );
     }
@@ -58,13 +60,9 @@ export class AccountKeys {
       return await secrets.reveal(ref);
     } catch (error) {
       if (!isGatewayError(error)) throw error;
-      return refuse(`the key of model provider "${name}" was not found: ${error.message}`);
+      return refuseAnswer("auth", `the key of model provider "${name}" was not found: ${error.message}`);
     }
   }
-}
-
-function refuse(message: string): never {
-  throw new GatewayError("UNAVAILABLE", message, { details: { kind: "auth" } satisfies ProviderFailure });
 }
 
 function digest(key: string): string {

@@ -1,8 +1,8 @@
 /** The public list of OpenRouter, with prices; and whether it accepts a key. */
-import { systemCodeOf } from "@svc/kit/providers";
+import { refuseAnswer, systemCodeOf } from "@svc/kit/providers";
 import { sameOriginFetch } from "@svc/kit/same-origin";
-import { GatewayError, unavailable } from "@svc/sdk";
-import type { KnownModel, ProviderAccount, ProviderFailure } from "@svc/sdk/models";
+import { unavailable } from "@svc/sdk";
+import type { KnownModel, ProviderAccount } from "@svc/sdk/models";
 import { boundedJson, entriesIn, fieldOf, modelId, tokenCount } from "./bounded-json.ts";
 
 const MAX_BYTES = 10_000_000;
@@ -20,13 +20,13 @@ export async function listOpenRouter(account: ProviderAccount, signal: AbortSign
       signal,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      return refuse("network", `${origin} does not respond (${systemCodeOf(error) ?? "no connection"})`);
+      return refuseAnswer("network", `${origin} does not respond (${systemCodeOf(error) ?? "no connection"})`);
     });
     if (response.ok) return boundedJson(response, MAX_BYTES, origin);
     await response.body?.cancel();
     const { status } = response;
     return status === 401 || status === 403
-      ? refuse("auth", `OpenRouter rejects the key (${status})`)
+      ? refuseAnswer("auth", `OpenRouter rejects the key (${status})`)
       : unavailable(`${origin} returned ${status}`);
   };
   if (apiKey !== undefined) await get("/key");
@@ -69,8 +69,4 @@ function pricesIn(pricing: unknown): KnownModel["cost"] {
   const [input, output] = [of("prompt"), of("completion")];
   if (input === undefined || output === undefined) return undefined;
   return { input, output, cacheRead: of("input_cache_read") ?? input, cacheWrite: of("input_cache_write") ?? 0 };
-}
-
-function refuse(kind: ProviderFailure["kind"], message: string): never {
-  throw new GatewayError("UNAVAILABLE", message, { details: { kind } satisfies ProviderFailure });
 }

@@ -78,10 +78,7 @@ async function scanOne(
       const read = own ? undefined : desk.readFrom(name);
       if (read) return read.map(knownOf);
       const account = await accountOf(name, own, server, desk, until);
-      if (place === "openrouter" || name === "openrouter") return listOpenRouter(account, until);
-      const contribution = providers.get(api);
-      if (!contribution?.value.listModels) return undefined;
-      return providers.call(contribution, async (value) => (await value.listModels?.(account, until)) ?? []);
+      return askServer({ name, api, place }, account, providers, until);
     });
     if (!found) return { ...base, ...unsupported(name, api, providers.get(api) !== undefined), models: [], total: 0 };
     const usable = new Set(
@@ -106,6 +103,19 @@ async function scanOne(
       total: 0,
     };
   }
+}
+
+/** The models that a server lists, which also checks the key; `undefined`: its API has no list. */
+export async function askServer(
+  { name, api, place }: Pick<Server, "api"> & { readonly name: string; readonly place?: string | undefined },
+  account: ProviderAccount,
+  providers: ExtensionView<ModelProvider>,
+  signal: AbortSignal,
+): Promise<readonly KnownModel[] | undefined> {
+  if (place === "openrouter" || name === "openrouter") return listOpenRouter(account, signal);
+  const contribution = providers.get(api);
+  if (!contribution?.value.listModels) return undefined;
+  return providers.call(contribution, async (value) => (await value.listModels?.(account, signal)) ?? []);
 }
 
 /** The address without user name, password and query, which may be secrets. */

@@ -1,10 +1,13 @@
 /** The parts of the guided setup about models, with servers over HTTP. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
 import type { Contribution, ExtensionView, Principal } from "@svc/sdk";
 import { GatewayError } from "@svc/sdk";
 import type { ModelChoice, ModelProvider } from "@svc/sdk/models";
-import { startFakeModelServer } from "@svc/sdk/testing";
+import { createFakeClock, startFakeModelServer } from "@svc/sdk/testing";
 import type { SetupAnswer, SetupStep } from "@svc/sdk/wizard";
 import { createModelPart, createProviderPart } from "../../../plugins/models/setup-part.ts";
 
@@ -27,6 +30,8 @@ const call = (config: Readonly<Record<string, unknown>> = {}) => ({
   signal: new AbortController().signal,
 });
 
+const clock = createFakeClock();
+
 interface Given {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly providers?: Readonly<Record<string, Partial<ModelProvider>>>;
@@ -39,7 +44,7 @@ async function walk(
   answers: readonly SetupAnswer[],
   { config, providers = { "openai-completions": stub, "anthropic-messages": stub }, env = {}, local = [] }: Given = {},
 ) {
-  const part = createProviderPart({ providers: view(providers), desk: { list: () => [] }, env, local });
+  const part = createProviderPart({ providers: view(providers), clock, env, local });
   const steps: SetupStep[] = [await part.start(call(config))];
   for (const answer of answers) {
     const { state } = steps.at(-1) as Step;
@@ -59,6 +64,19 @@ const configOf = (step: SetupStep | undefined) =>
   );
 const hasConfig = (step: SetupStep | undefined) => (step as { readonly config?: unknown }).config !== undefined;
 const messageOf = (step: SetupStep | undefined) => ("ask" in (step ?? {}) ? (step as Step).ask.message : "no question");
+
+/** A site that knows one key, and lists its models to anybody. */
+async function openRouter(t: TestContext): Promise<[asked: string[], address: string]> {
+  const asked: string[] = [];
+  const site = createServer(({ url = "", headers }, response) => {
+    asked.push(url);
+    const isRight = url === "/models" || headers.authorization === "Bearer right-key";
+    response.writeHead(isRight ? 200 : 401).end(JSON.stringify({ data: [{ id: "a/b" }] }));
+  }).listen(0, "127.0.0.1");
+  await once(site, "listening");
+  t.after(() => site.close());
+  return [asked, `http://127.0.0.1:${(site.address() as AddressInfo).port}`];
+}
 
 describe("the part about the model server", { timeout: 60_000 }, () => {
   it("offers the known servers whose plugin is loaded, and a server that responds on this machine", async (t) => {
@@ -128,7 +146,7 @@ describe("the part about the model server", { timeout: 60_000 }, () => {
     assert.equal(agents.defaults.model, "local/model-7");
   });
 
-  it("asks a provider for its models if it lists them, else sends a short request", async () => {
+  it("asks the plugin of a known server for its models, which checks the key", async () => {
     const listed = {
       listModels: async ({ apiKey }: { apiKey?: string }): Promise<ModelChoice[]> =>
         apiKey === "right-key"
@@ -145,21 +163,30 @@ describe("the part about the model server", { timeout: 60_000 }, () => {
       models: { providers: { anthropic: provider } },
       agents: { defaults: { model: "anthropic/claude-sonnet-9" } },
     });
-    let asked = "";
-    const streaming: Partial<ModelProvider> = {
-      async *stream({ model }, { apiKey }) {
-        if (apiKey !== "right-key") throw new GatewayError("UNAVAILABLE", "401");
-        asked = model.id;
-        yield { type: "text", delta: "ok" };
-        assert.fail("the request ends with its first chunk");
-      },
+    const [, , no] = await walk(["anthropic", "any-key"], { providers: { "anthropic-messages": {} } });
+    assert.match(messageOf(no), /^no enabled plugin can list the models of servers with the API anthropic-messages/);
+  });
+
+  it("repeats the question if a known server does not list its models in time", async () => {
+    const silent: Partial<ModelProvider> = {
+      listModels: (_account, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason as Error));
+          clock.advance(15_000);
+        }),
     };
-    const [, , no, yes] = await walk(["anthropic", "bad", "right-key"], {
-      providers: { "anthropic-messages": streaming },
-    });
-    assert.match(messageOf(no), /^401/);
-    assert.ok("done" in (yes as object));
-    assert.match(asked, /^claude-/);
+    const [, , again] = await walk(["anthropic", "any-key"], { providers: { "anthropic-messages": silent } });
+    assert.match(messageOf(again), /^Anthropic did not list its models within 15 s/);
+  });
+
+  it("checks the key of OpenRouter, whose list needs none", async (t) => {
+    const [asked, site] = await openRouter(t);
+    const part = createProviderPart({ providers: view({}), clock, env: {}, local: [] });
+    const server = { id: "openrouter", label: "OpenRouter", api: "openai-completions", baseUrl: site, suggests: "" };
+    const next = async (answer: string) => part.next({ ...call(), state: { at: "key", server }, answer });
+    assert.match(messageOf(await next("wrong-key")), /^OpenRouter rejects the key \(401\)/);
+    assert.deepEqual(configOf(await next("right-key")).models.providers.openrouter.models, [{ id: "a/b" }]);
+    assert.deepEqual(asked, ["/key", "/key", "/models"]);
   });
 
   it("keeps what is configured by default; without a server it only changes the default model", async () => {
@@ -195,7 +222,7 @@ describe("the part about the default model", () => {
         const [provider = "", id = ""] = ref.split("/");
         return { provider, id, name: id };
       });
-    return createModelPart({ providers: view({}), desk: { list } });
+    return createModelPart({ desk: { list } });
   };
   const chosen = (model: unknown) => call({ agents: { defaults: { model } } });
 
