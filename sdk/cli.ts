@@ -169,16 +169,42 @@ export function isTerminal(stream: NodeJS.ReadableStream | NodeJS.WritableStream
   return (stream as { isTTY?: boolean }).isTTY === true; // only the streams of a terminal have it
 }
 
-/** Asks a yes/no question; call it on a terminal only. @returns whether the answer is yes; any other answer means no */
-export async function askYes(
+/** Whether a person can be asked: both streams are terminals, and `--json` was not given. */
+export function canAsk({ json, input, output }: CommandContext): boolean {
+  return !json && isTerminal(input) && isTerminal(output);
+}
+
+/**
+ * Asks for a line; call it on a terminal only.
+ * @param isSecret what is typed is not shown
+ * @returns the line without blanks at its ends; empty after Ctrl-C and at the end of the input
+ */
+export async function askText(
   question: string,
-  { input, output }: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
-): Promise<boolean> {
-  const { createInterface } = await import("node:readline/promises");
-  const reader = createInterface({ input, output });
+  { input, output }: Pick<CommandContext, "input" | "output">,
+  isSecret = false,
+): Promise<string> {
+  const { createInterface } = await import("node:readline");
+  const { Writable } = await import("node:stream");
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface(isSecret ? { input, output: silent, terminal: true } : { input, output });
+  if (isSecret) output.write(question);
+  reader.setPrompt(isSecret ? "" : question);
+  reader.prompt();
   try {
-    return /^y(?:es)?$/i.test((await reader.question(`${question} [y/N] `)).trim());
+    const line = await new Promise<string>((resolve) => {
+      reader.once("line", resolve);
+      reader.once("SIGINT", () => resolve(""));
+      reader.once("close", () => resolve(""));
+    });
+    return line.trim();
   } finally {
     reader.close();
+    if (isSecret) output.write("\n");
   }
+}
+
+/** Asks a yes/no question; call it on a terminal only. @returns whether the answer is yes; any other answer means no */
+export async function askYes(question: string, streams: Pick<CommandContext, "input" | "output">): Promise<boolean> {
+  return /^y(?:es)?$/i.test(await askText(`${question} [y/N] `, streams));
 }

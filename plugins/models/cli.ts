@@ -1,12 +1,12 @@
 /** `svc models ...`: lists, checks, adds and selects models. */
 import { invalidRequest, isGatewayError } from "@svc/sdk";
-import { askingWith, type CommandContext, defineCommands, show, showFindings, withGateway } from "@svc/sdk/cli";
+import { askingWith, canAsk, type CommandContext, defineCommands, show, showFindings, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
 import { addModels } from "./verbs/add.ts";
 import { authenticate } from "./verbs/auth.ts";
 import { defaultModelOf, patchOf } from "./verbs/default-model.ts";
-import { agrees, canAsk, type Client } from "./verbs/interaction.ts";
+import { agrees, type Client } from "./verbs/interaction.ts";
 import {
   aliasLines,
   allTestedLines,

@@ -2,11 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { invalidRequest, notFound, type ResultOf } from "@svc/sdk";
 import { type ChannelAccountSnapshot, channelLogin, channels, type LoginStepView } from "@svc/sdk/channels";
-import { askYes, type CommandContext, commandText, isTerminal, show, visible, withGateway } from "@svc/sdk/cli";
+import { askText, askYes, canAsk, type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import type { GatewayClient } from "@svc/sdk/client";
 import { renderUnicodeCompact } from "uqr";
-import { askText } from "./ask.ts";
 
 /** Choice: milliseconds to wait for the connection after a login. */
 const CONNECT_MS = 20_000;
@@ -82,9 +81,8 @@ export async function remove(context: CommandContext): Promise<number> {
     if (account !== undefined && !Object.hasOwn(Object(section.accounts), account))
       return notFound(`channels.${name}.accounts.${account} is not configured\nNext: svc channels list`);
     const path = account === undefined ? `channels.${name}` : `channels.${name}.accounts.${account}`;
-    const canAsk = !context.json && isTerminal(context.input) && isTerminal(context.output);
-    if (yes !== true && !(canAsk && (await askYes(`Delete ${path} with its login?`, context)))) {
-      context.note(`Nothing was deleted.${canAsk ? "" : "\nNext: repeat the command with --yes"}`);
+    if (yes !== true && !(canAsk(context) && (await askYes(`Delete ${path} with its login?`, context)))) {
+      context.note(`Nothing was deleted.${canAsk(context) ? "" : "\nNext: repeat the command with --yes"}`);
       return 1;
     }
     const gone = account === undefined ? null : { accounts: { [account]: null } };
@@ -101,8 +99,8 @@ async function answersOf(
   context: CommandContext,
   channel: string,
 ): Promise<Readonly<Record<string, string>>> {
-  const canAsk = !context.json && isTerminal(context.input) && isTerminal(context.output);
-  const write = canAsk ? (line: string) => context.print(line) : (line: string) => context.note(line);
+  const isPerson = canAsk(context);
+  const write = isPerson ? (line: string) => context.print(line) : (line: string) => context.note(line);
   const isComplete = fields.every(({ key, optional }) => Object.hasOwn(given, key) || optional === true);
   if (fields.length === 0 || !isComplete) write(visible(message));
   if (url !== undefined) write(visible(url));
@@ -111,7 +109,7 @@ async function answersOf(
   for (const { key, label, help, secret = false, optional = false } of fields) {
     const value = given[key];
     if (value !== undefined) answers[key] = value;
-    else if (canAsk && !isComplete) {
+    else if (isPerson && !isComplete) {
       if (help !== undefined) write(visible(help));
       answers[key] = await askText(`${visible(label)}${optional ? " (optional)" : ""}: `, context, secret);
     } else if (!optional)

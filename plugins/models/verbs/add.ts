@@ -1,10 +1,10 @@
 /** `svc models add <url>`: lists the models of a server, and writes an entry for it to the configuration. */
 import { invalidRequest } from "@svc/sdk";
-import { type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
+import { canAsk, type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
 import { defaultModelOf } from "./default-model.ts";
-import { agrees, canAsk, keyOf, providersOf, writeProvider } from "./interaction.ts";
+import { agrees, keyOf, providersOf, writeProvider } from "./interaction.ts";
 import { askForModels } from "./server-models.ts";
 
 /**

@@ -1,10 +1,10 @@
 /** `svc models auth <provider>`: gets a key, checks it at the server, and writes it to the configuration. */
 import { invalidRequest } from "@svc/sdk";
-import { type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
+import { askText, canAsk, type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
 import { KNOWN_SERVERS, knownServer } from "@svc/kit/providers";
-import { agrees, askSecret, canAsk, type Client, keyOf, providersOf, writeProvider } from "./interaction.ts";
+import { agrees, type Client, keyOf, providersOf, writeProvider } from "./interaction.ts";
 import { signInAtOpenRouter } from "./openrouter-login.ts";
 
 /** Milliseconds for a check and for a test call. */
@@ -95,7 +95,7 @@ async function obtainKey(
     invalidRequest(
       `a key is needed\nNext: export ${knownServer(name)?.env[0] ?? "ACME_API_KEY"}=..., then --key-env, or run the command in a terminal`,
     );
-  const key = (await askSecret(`Key of ${name} (hidden): `, context)).trim();
+  const key = await askText(`Key of ${name} (hidden): `, context, true);
   if (!/^[\x21-\x7e]{1,4096}$/u.test(key))
     invalidRequest("that is no key: it is empty, or has blanks; nothing was written");
   return { key, written: key };

@@ -1,39 +1,15 @@
 /** Questions of the commands to the person at the terminal, and changes of the configuration. */
-import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
 import { invalidRequest } from "@svc/sdk";
-import { askYes, type CommandContext, isTerminal } from "@svc/sdk/cli";
+import { askYes, canAsk, type CommandContext } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 
 export type Client = Awaited<ReturnType<CommandContext["connect"]>>;
-
-/** Whether the command runs interactively. */
-export function canAsk({ json, input, output }: CommandContext): boolean {
-  return !json && isTerminal(input) && isTerminal(output);
-}
 
 /** Asks; every answer except yes means no. If the command is not interactive, it prints the text and does not ask. */
 export async function agrees(context: CommandContext, text: string): Promise<boolean> {
   if (canAsk(context)) return askYes(text, context);
   context.note(text);
   return false;
-}
-
-/** Asks for a line without showing what is typed. Call it on a terminal only. */
-export async function askSecret(question: string, { input, output }: CommandContext): Promise<string> {
-  output.write(question);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const reader = createInterface({ input, output: nowhere, terminal: true });
-  try {
-    return await new Promise<string>((resolve) => {
-      reader.once("line", resolve);
-      reader.once("SIGINT", () => resolve(""));
-      reader.once("close", () => resolve(""));
-    });
-  } finally {
-    reader.close();
-    output.write("\n");
-  }
 }
 
 /**

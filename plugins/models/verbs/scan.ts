@@ -1,9 +1,9 @@
 /** `svc models scan [provider]`: asks servers for their models, and offers to add what is not configured. */
 import { invalidRequest, type ResultOf } from "@svc/sdk";
-import { type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
+import { canAsk, type CommandContext, commandText, show, visible, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
-import { agrees, canAsk, type Client, writeProvider } from "./interaction.ts";
+import { agrees, type Client, writeProvider } from "./interaction.ts";
 import { factsOf } from "./report.ts";
 
 type Scan = ResultOf<typeof models.scan>;

@@ -1,5 +1,5 @@
 /** Options of `svc onboard`, and whether a person answers. */
-import { type CommandContext, isTerminal } from "@svc/sdk/cli";
+import { canAsk, type CommandContext } from "@svc/sdk/cli";
 
 export interface OnboardFlags {
   readonly yes?: boolean;
@@ -9,6 +9,6 @@ export interface OnboardFlags {
   readonly installService?: boolean;
 }
 
-export function isPerson({ json, input, output }: CommandContext, { yes }: OnboardFlags): boolean {
-  return yes !== true && !json && isTerminal(input) && isTerminal(output);
+export function isPerson(context: CommandContext, { yes }: OnboardFlags): boolean {
+  return yes !== true && canAsk(context);
 }

@@ -172,7 +172,7 @@ describe("the part about the model server", { timeout: 60_000 }, () => {
       listModels: (_account, signal) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason as Error));
-          clock.advance(15_000);
+          void clock.advance(15_000);
         }),
     };
     const [, , again] = await walk(["anthropic", "any-key"], { providers: { "anthropic-messages": silent } });
