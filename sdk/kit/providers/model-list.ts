@@ -1,5 +1,6 @@
 /** For plugins that call model servers: the list of a server's models, read with bounds. */
 import type { ModelChoice, ProviderAccount } from "@svc/sdk/models";
+import { readBody } from "../body.ts";
 import { providerName, readable, refuseAnswer } from "./failures.ts";
 
 /** Maximum models of a list; further models are left out. */
@@ -33,8 +34,9 @@ export async function readModelList(
   let next: string | undefined;
   let left = MAX_LIST_BYTES;
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
-    const { body } = await ask(next);
-    const bytes = await bytesOf(body, left, source);
+    const bytes = await readBody(await ask(next), left, () =>
+      refuseAnswer("server_error", `the list of models of ${source} is larger than ${MAX_LIST_BYTES / 1_000_000} MB`),
+    );
     left -= bytes.length;
     const found = readable(source, () => read(JSON.parse(bytes.toString("utf8"))));
     for (const model of found.models) {
@@ -44,19 +46,6 @@ export async function readModelList(
     if (next === undefined || models.size >= MAX_LISTED_MODELS) return [...models.values()];
   }
   return refuseAnswer("server_error", `the list of models of ${source} has more than ${MAX_LIST_PAGES} pages`);
-}
-
-async function bytesOf(body: Response["body"], max: number, source: string): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const bytes of body ?? []) {
-    size += bytes.length;
-    if (size > max) {
-      refuseAnswer("server_error", `the list of models of ${source} is larger than ${MAX_LIST_BYTES / 1_000_000} MB`);
-    }
-    parts.push(bytes);
-  }
-  return Buffer.concat(parts);
 }
 
 /** A listed model, from the fields that a server may leave out. */
