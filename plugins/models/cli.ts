@@ -19,13 +19,16 @@ import {
 } from "./verbs/report.ts";
 import { scanServers } from "./verbs/scan.ts";
 
-/** The usual reason of `UNAVAILABLE` is a server that does not respond. */
+/** The usual reason of `UNAVAILABLE` is a server that does not respond; `request` is mostly a model that it does not have. */
 const ask = askingWith({
   plugin: "models",
-  step: ({ code }) =>
-    code === "UNAVAILABLE"
-      ? "start that server, or correct its address: svc config get models.providers; svc models status shows the accounts"
-      : undefined,
+  step({ code, details }) {
+    if (code !== "UNAVAILABLE") return undefined;
+    const { kind } = Object(details) as { readonly kind?: unknown };
+    return kind === "request"
+      ? "svc models scan lists the models of the servers"
+      : "start that server, or correct its address: svc config get models.providers; svc models status shows the accounts";
+  },
 });
 
 /** Choice: timeout of a test in milliseconds; loading a model may take minutes. */
@@ -177,7 +180,8 @@ export default defineCommands([
 async function testAll(context: CommandContext): Promise<number> {
   return ask(context, ["operator.read", "operator.write"], async (client) => {
     const { models: all } = await client.call(models.list, {});
-    const question = `Send one short question to each of ${all.length} models? This costs a few tokens each.`;
+    const count = all.length === 1 ? "1 model" : `${all.length} models`;
+    const question = `Send one short question each to ${count}? This costs a few tokens per model.`;
     if (context.options["yes"] !== true && !(await agrees(context, question))) {
       context.note(`Nothing was sent.${canAsk(context) ? "" : "\nNext: repeat the command with --yes"}`);
       return 1;

@@ -131,7 +131,8 @@ export const models = defineContract("models", {
     result: Type.Object({
       servers: Type.Array(ScannedServer),
       environment: Type.Array(Type.Object({ variable: NonEmpty, provider: NonEmpty, configured: Type.Boolean() }), {
-        description: "variables of the gateway that hold keys of known providers; they are used only if configured",
+        description:
+          "variables of the gateway that hold keys of `provider`, or of all known providers; they are used only if configured",
       }),
     }),
   },

@@ -1,4 +1,5 @@
 /** Lists models and resolves references. No I/O; `models.ts` calls models. */
+import { knownServer } from "@svc/kit/providers";
 import { invalidRequest, notFound } from "@svc/sdk";
 import { nearestName } from "@svc/sdk/errors";
 import type { KnownModel, ModelChoice, ModelProvider, ResolvedModel } from "@svc/sdk/models";
@@ -206,8 +207,16 @@ function byBareId(catalogue: Catalogue, id: string, policy: Policy | undefined):
   if (blocked) return refuseUnservable(catalogue, blocked);
   const names = usable(catalogue).flatMap((model) => [refOf(model), model.id]);
   const meant = nearestName(id, [...names, ...aliasesOf(policy).map(({ alias }) => alias)]);
-  const hint = meant === undefined ? "" : `. Did you mean ${meant}?`;
+  const hint = meant === undefined ? connecting(catalogue, id) : `. Did you mean ${meant}?`;
   return notFound(`no model "${id}"${configuredBy(catalogue, id)}; ${available(catalogue, policy)}${hint}`);
+}
+
+/** How to connect the public server of a reference, if its provider is not configured. */
+function connecting(catalogue: Catalogue, ref: string): string {
+  const [, name = ""] = /^([^/]+)\//u.exec(ref) ?? [];
+  const isConfigured = [...usable(catalogue), ...catalogue.unservable].some(({ provider }) => provider === name);
+  const hasKey = (knownServer(name)?.env.length ?? 0) > 0;
+  return hasKey && !isConfigured ? `. To connect ${name}: svc models auth ${name}` : "";
 }
 
 /** The models that can be used, allowed or not. */

@@ -41,7 +41,7 @@ export async function scan({ provider, account }: Params, options: ScanOptions, 
   const names = provider === undefined ? allOf(desk) : [provider];
   const servers = await Promise.all(names.map(async (name) => scanOne(name, account, options, signal)));
   const environment = Object.entries(KNOWN_SERVERS).flatMap(([name, known]) =>
-    known.env
+    (provider === undefined || provider === name ? known.env : [])
       .filter((variable) => Boolean(env[variable]?.trim()))
       .map((variable) => ({ variable, provider: name, configured: Object.hasOwn(desk.config.providers, name) })),
   );

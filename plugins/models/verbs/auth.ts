@@ -33,7 +33,14 @@ export async function authenticate(context: CommandContext, options: AuthOptions
     const snapshot = await client.call(config.get, {});
     const existing = providersOf(snapshot.parsed)[name];
     refuseUnsuitable(name, existing);
-    const again = commandText(["svc", "models", "auth", name]);
+    const again = commandText([
+      "svc",
+      "models",
+      "auth",
+      name,
+      ...(flags.keyEnv === undefined ? [] : ["--key-env", flags.keyEnv]),
+      ...(flags.baseUrl === undefined ? [] : ["--base-url", flags.baseUrl]),
+    ]);
     if (hasKey(existing) && flags.yes !== true && !(await agrees(context, `Replace the key of ${name}?`))) {
       context.note(`Nothing was written.${canAsk(context) ? "" : `\nNext: ${again} --yes`}`);
       return 1;

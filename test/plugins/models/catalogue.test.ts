@@ -168,6 +168,7 @@ describe("model catalogue", () => {
   const refused: [why: string, ref: string | undefined, value: object | undefined, code: string, message: RegExp][] = [
     ["a bare id of two providers", "shared", undefined, "INVALID_REQUEST", /zeta\/shared, acme\/shared/u],
     ["an unknown id", "zeta/tiny", undefined, "NOT_FOUND", /available: acme\/shared, .*svc models list/u],
+    ["a public server that is not configured", "openai/gpt-5", undefined, "NOT_FOUND", /svc models auth openai$/u],
     ["an empty reference", "", undefined, "NOT_FOUND", /available/u],
     [
       "an unknown default",

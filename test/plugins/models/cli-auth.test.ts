@@ -235,7 +235,7 @@ describe("svc models auth", { timeout: 60_000 }, () => {
     const given = { args: ["openai"], options: { keyEnv: "K" }, env: { K: "k" }, scan };
     await assert.rejects(
       auth(given),
-      /refused \(401\)\nnothing was written\nNext: svc models auth openai, or add --unchecked/u,
+      /refused \(401\)\nnothing was written\nNext: svc models auth openai --key-env K, or add --unchecked/u,
     );
     const { written, asked } = await auth({ ...given, options: { keyEnv: "K", unchecked: true } });
     assert.equal(written.length, 1);

@@ -142,6 +142,12 @@ describe("svc models", () => {
     ]);
   });
 
+  it("test names the next step for a model that the server does not have", async () => {
+    const refused = new GatewayError("UNAVAILABLE", "does not know the model", { details: { kind: "request" } });
+    const { message } = await run("models test", ["acme/n"], { "models.test": refused });
+    assert.match(message, /\nNext: svc models scan/u);
+  });
+
   it("test reports unknown values", async () => {
     const { usage: _usage, cost: _cost, ...rest } = tested;
     const { printed } = await run("models test", [], { "models.test": rest });

@@ -136,6 +136,7 @@ describe("a gateway with public facts", { timeout: 120_000 }, () => {
       scanned.environment.filter(({ provider }) => provider === "google"),
       [{ variable: "GEMINI_API_KEY", provider: "google", configured: false }],
     );
+    assert.deepEqual((await client.call(models.scan, { provider: "vllm" })).environment, []);
     assert.doesNotMatch(JSON.stringify([listed, scanned]), /in-the-environment/u);
   });
 
