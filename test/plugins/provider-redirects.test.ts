@@ -64,7 +64,7 @@ const providers: Readonly<Record<string, Provider>> = {
 const clients: Readonly<Record<string, (baseUrl: string) => Promise<unknown>>> = {
   ...Object.fromEntries(Object.entries(providers).map(([name, provider]) => [name, asking(provider)])),
   ...Object.fromEntries(Object.entries(providers).map(([name, provider]) => [`${name}, models`, listing(provider)])),
-  "a provider made by svc plugins new": asking(createOwn(clock)),
+  "a provider made by svc plugins new": asking(createOwn({ clock })),
   "svc models add": (baseUrl) => askForModels(baseUrl, KEY),
 };
 

@@ -11,6 +11,6 @@ export default definePlugin({
   api: "^1.0.0",
   setup(gateway) {
     // The id is the value of `api` in the configuration of a provider.
-    gateway.extend(ModelProvider, "sample-name", createProvider({ now: gateway.clock.now }));
+    gateway.extend(ModelProvider, "sample-name", createProvider({ clock: gateway.clock }));
   },
 });

@@ -1,73 +1,60 @@
-/** Sends one request, reads one streamed answer, and converts all failures of the server to one form. */
+/** Sends one request and reads one streamed answer. All errors of the server become failures of the account. */
 import {
-  kindOfStatus,
-  providerErrorOf,
-  providerFailure,
+  answerEvents,
+  AnswerSize,
+  createCalls,
+  kindOfError,
   providerName,
-  quoteServer,
   refuseAnswer,
-  unreachableSentence,
+  reportedError,
+  requestModelServer,
+  serverEvents,
 } from "@svc/kit/providers";
-import { sameOriginFetch } from "@svc/kit/same-origin";
-import type { ModelProvider, ModelRequest, ProviderAccount } from "@svc/sdk/models";
-import { createAnswer } from "./answer.ts";
+import type { Clock } from "@svc/sdk";
+import type { ModelProvider, ModelRequest } from "@svc/sdk/models";
+import { type Chunk, createAnswer } from "./answer.ts";
 
 export interface ProviderOptions {
-  /** epoch ms */
-  readonly now: () => number;
+  readonly clock: Pick<Clock, "now">;
   /** Default: Node's own `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
-export function createProvider({ now, fetch = globalThis.fetch }: ProviderOptions): ModelProvider {
-  /** @throws GatewayError if the server cannot be reached or rejects the request */
-  async function ask(request: ModelRequest, account: ProviderAccount, signal: AbortSignal): Promise<Response> {
-    const { baseUrl, apiKey, headers } = account;
-    if (baseUrl === undefined) refuseAnswer("network", `${providerName(account)} has no address; set its baseUrl`);
-    const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-    const body = JSON.stringify(bodyOf(request));
-    const options = {
-      method: "POST",
-      headers: { "content-type": "application/json", ...key, ...headers },
-      body,
-      signal,
-    };
-    const answered = sameOriginFetch(fetch)(`${baseUrl}/chat/completions`, options);
-    const response = await answered.catch((thrown: unknown) => {
-      signal.throwIfAborted();
-      const error = providerErrorOf(thrown);
-      throw providerFailure(error, {
-        kind: "network",
-        sentence: unreachableSentence(error, account),
-        account,
-        now: now(),
-      });
-    });
-    if (response.ok) return response;
-    const { status } = response;
-    const said = quoteServer({}, await response.text());
-    const sentence = `${providerName(account)} rejected the request (${status})${said}`;
-    throw providerFailure(
-      { status, headers: response.headers },
-      { kind: kindOfStatus(status), sentence, account, now: now() },
-    );
-  }
-
+export function createProvider({ clock, fetch }: ProviderOptions): ModelProvider {
+  // Error codes of the server can be told apart here.
+  const calls = createCalls({ clock, factsOf: (error) => ({ kind: kindOfError(error) }) });
   return {
     async *stream(request, account, signal) {
-      signal.throwIfAborted();
-      const { body } = await ask(request, account, signal);
-      const answer = createAnswer(providerName(account));
-      try {
-        for await (const bytes of body ?? []) yield* answer.take(bytes);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const sentence = `${providerName(account)} broke off in the middle of its answer`;
-        throw providerFailure(providerErrorOf(thrown), { kind: "network", sentence, account, now: now() });
-      }
-      yield* answer.end();
+      const source = providerName(account);
+      const chunks = calls.stream({
+        account,
+        signal,
+        model: request.model.id,
+        async send() {
+          const { baseUrl, apiKey, headers } = account;
+          if (baseUrl === undefined) refuseAnswer("network", `${source} has no address; set its baseUrl`);
+          const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+          const all = { "content-type": "application/json", ...key, ...headers };
+          const body = JSON.stringify(bodyOf(request));
+          return requestModelServer(
+            `${baseUrl}/chat/completions`,
+            { method: "POST", headers: all, body, signal },
+            fetch,
+          );
+        },
+        async *read(response) {
+          for await (const { data } of serverEvents(response, source)) if (data !== "[DONE]") yield chunkOf(data);
+        },
+      });
+      yield* answerEvents(source, chunks, createAnswer(source, new AnswerSize(source, request)));
     },
   };
+}
+
+function chunkOf(data: string): Chunk {
+  const chunk = JSON.parse(data) as Chunk | null; // missing fields are handled where they are read
+  if (chunk?.error) throw reportedError(chunk.error);
+  return chunk ?? {};
 }
 
 /** The request in the format of the server. Pure. */
