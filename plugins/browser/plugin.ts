@@ -21,13 +21,12 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, config, log, services } = gateway;
-    const { stateDir } = gateway;
     let opened: Control | undefined;
     const control = lazy(async () => {
       const { createControl } = await import("./control.ts");
-      return (opened = createControl({ config, stateDir, clock, log }));
+      return (opened = createControl({ config, stateDir: gateway.stateDir, clock, log }));
     });
-    const proxy = lazy(async () => (await import("./node-proxy.ts")).nodeCaller(stateDir, clock));
+    const proxy = lazy(async () => (await import("./node-proxy.ts")).nodeCaller(gateway.stateDir, clock));
     const request = createRequest({ enabled: config.enabled, control, nodes: () => services.nodes.get(), proxy });
 
     /** Files of an agent's workspace that may be uploaded. */
