@@ -82,7 +82,7 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
   };
 }
 
-function infoOf({ gateway, settings, kernel, startedAt, log }: HostServiceParts): GatewayInfo {
+function infoOf({ gateway, settings, kernel, startedAt, log, access }: HostServiceParts): GatewayInfo {
   const { stateDir, configPath } = gateway.paths;
   return {
     version: VERSION,
@@ -95,6 +95,9 @@ function infoOf({ gateway, settings, kernel, startedAt, log }: HostServiceParts)
     },
     get aliases() {
       return gateway.aliases;
+    },
+    get panel() {
+      return access.panel.place;
     },
     get url() {
       return gateway.port === 0 ? undefined : gateway.url;

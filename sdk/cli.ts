@@ -92,8 +92,25 @@ export interface Command {
   readonly help?: readonly string[];
   /** Complete command lines for `--help`. */
   readonly examples?: readonly string[];
+  /**
+   * Lines that `svc gateway run` prints below its addresses once it is up; only if package.json lists the command with
+   * `announces: true`. Called once, in the process of the gateway; what it throws is ignored.
+   */
+  announce?(context: AnnounceContext): Promise<readonly string[]>;
   /** @returns the exit code; default 0. A thrown `GatewayError` is printed and becomes 1. */
   run(context: CommandContext): Promise<number | void>;
+}
+
+/** Context of `Command.announce`. */
+export interface AnnounceContext {
+  /** Address of the gateway as `http:` or `https:`, without a trailing slash. */
+  readonly url: string;
+  /** The configuration in use, with secrets hidden. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Standard output is a terminal: only a person reads what is printed. Otherwise print no secret. */
+  readonly isTerminal: boolean;
+  /** Connects to the gateway as this machine. Close it. */
+  connect(scopes: readonly string[]): Promise<GatewayClient>;
 }
 
 /** Declares the verbs of a plugin; default export of its `svc.cli` file. */

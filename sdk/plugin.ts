@@ -121,6 +121,11 @@ export interface RouteSpec<B extends TSchema = TSchema> {
    * the gateway. Default false.
    */
   readonly refusesUpgrade?: boolean;
+  /**
+   * Serves only paths that no other route serves, with any method; `params` is empty. A handler that throws `NOT_FOUND`
+   * leaves the request to the next fallback route, and finally to the gateway's own 404. Default false.
+   */
+  readonly isFallback?: boolean;
   handler(request: RouteRequest<Static<B>>): RouteReply | Promise<RouteReply>;
 }
 

@@ -3,6 +3,7 @@
  * One object for all entry points; a new configuration changes it in place.
  */
 import type { Clock } from "@svc/sdk";
+import type { PanelPlace } from "@svc/sdk/gateway";
 import type { GatewaySection } from "../config/host-schema.ts";
 import { addressLiteral, type Peer, type ProxyPolicy, proxyPolicy } from "./client-address.ts";
 import { FailureLimiter, limiterKey, type LimiterScope, type Locked, type Reservation } from "./failure-limiter.ts";
@@ -20,6 +21,7 @@ export interface PanelPolicy {
   readonly allowInsecureAuth: boolean;
   /** The panel's device is ignored even when it sends one. */
   readonly ignoresDevices: boolean;
+  readonly place: PanelPlace;
 }
 
 /** Choice: maximum number of connections per address; more than an office behind one address opens. */
@@ -115,6 +117,11 @@ export class Access {
     this.panel = {
       allowInsecureAuth: controlUi.allowInsecureAuth ?? false,
       ignoresDevices: controlUi.dangerouslyDisableDeviceAuth ?? false,
+      place: {
+        isServed: controlUi.enabled ?? true,
+        basePath: controlUi.basePath ?? "",
+        ...(controlUi.root === undefined ? {} : { root: controlUi.root }),
+      },
     };
     this.aliases = aliases;
     this.chatEventsToAll = section.compat?.chatEventsToAll ?? false;

@@ -19,7 +19,6 @@ export const WITHOUT_EFFECT: readonly (readonly [why: string, ...keys: readonly 
     "gateway.tailscale",
     "gateway.auth.allowTailscale",
   ],
-  ["the gateway serves no panel", "gateway.controlUi.basePath", "gateway.controlUi.root", "ui.assistant"],
   ["pages of the canvas are served on the port of the gateway", "canvasHost.port"],
   ["accounts of channels are supervised all the time", "gateway.channelHealthCheckMinutes"],
   ["browsers are controlled over a pipe, which has no port", "browser.cdpPortRangeStart"],

@@ -72,7 +72,23 @@ const Auth = Strict({
 });
 
 const ControlUi = Strict({
-  enabled: Flag(hot("Web pages use this gateway; if true, the gateway refuses to start when no page could connect.")),
+  enabled: Flag(
+    hot(
+      "False: the gateway serves no control panel. True: it also refuses to start when no page could connect. Default: the panel is served.",
+    ),
+  ),
+  basePath: Type.Optional(
+    Type.String(
+      hot('Path below which the control panel is served, e.g. /panel. Default "": at /.', { maxLength: 200 }),
+    ),
+  ),
+  root: Type.Optional(
+    Type.String(
+      hot("Directory with other files of the control panel. Default: the files that come with the plugin.", {
+        minLength: 1,
+      }),
+    ),
+  ),
   allowedOrigins: Texts(hot("Origins of pages that may connect, or *. Pages of this machine are always allowed.")),
   dangerouslyAllowHostHeaderOriginFallback: Flag(
     hot("Also allow pages whose origin matches the Host header of the request. Default false."),

@@ -42,6 +42,8 @@ const CommandSummary = Strict({
   summary: NonEmpty,
   /** The name is a prefix of several commands; the summary describes all of them. */
   isGroup: Type.Optional(Type.Boolean()),
+  /** Its module prints lines when the gateway is up: `Command.announce`. */
+  announces: Type.Optional(Type.Boolean()),
 });
 
 /** The key `svc` of package.json. */

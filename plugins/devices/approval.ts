@@ -56,6 +56,11 @@ export class Approvals {
     return this.#grant(request, by, []);
   }
 
+  /** As `grantSilently`, for a device with an invitation. @param pending request of the device that this settles */
+  grantInvited(request: PendingRecord, by: string, pending: string | undefined): Promise<PairedDevice> {
+    return this.#grant(request, by, pending === undefined ? [] : [takePending(pending, this.#options.now())]);
+  }
+
   /** @throws GatewayError `NOT_FOUND` */
   async reject(requestId: string): Promise<{ requestId: string; deviceId: string }> {
     const { waiting, storage, now, resolved, log } = this.#options;

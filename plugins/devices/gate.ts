@@ -16,6 +16,7 @@ import type { Approvals } from "./approval.ts";
 import { untilUnchanged } from "./changes.ts";
 import { type Claim, claimOf } from "./claim.ts";
 import { type DeviceStore, writeDevice } from "./device-store.ts";
+import type { Invitations } from "./invitations.ts";
 import { mayBeSilent, needsNoPairing, obstacle } from "./judge.ts";
 import { mergedRequest, seenRecord, type Wish } from "./merge.ts";
 import { addPending, type PendingStore, refreshPending } from "./pending-store.ts";
@@ -26,6 +27,7 @@ export interface GateOptions {
   readonly store: DeviceStore;
   readonly waiting: PendingStore;
   readonly approvals: Approvals;
+  readonly invitations: Invitations;
   readonly turns: Turns;
   readonly log: Logger;
   now(): number;
@@ -86,6 +88,12 @@ export class Gate {
   async #ask(admission: Admission, wish: Wish, known: StoredDevice | undefined): Promise<PendingRecord | undefined> {
     const { waiting, approvals, storage, now, isSilent, requested } = this.#options;
     const before = await waiting.ofDevice(wish.claim.deviceId, now());
+    const invited = this.#options.invitations.usedBy(admission.connect.device);
+    if (invited) {
+      const request = { ...mergedRequest(undefined, wish, randomUUID), ts: now() };
+      await approvals.grantInvited(request, `invited by ${invited.by.id}`, before?.requestId);
+      return undefined;
+    }
     // A request that people were asked about is decided by people: a pending request is never approved silently.
     if (!before && isSilent() && mayBeSilent(admission, wish.reason, known?.record)) {
       const request = mergedRequest(undefined, wish, randomUUID);

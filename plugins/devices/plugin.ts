@@ -6,6 +6,7 @@ import { Retention, Storage } from "@svc/sdk/storage";
 import { Approvals } from "./approval.ts";
 import { DeviceStore } from "./device-store.ts";
 import { Gate } from "./gate.ts";
+import { Invitations } from "./invitations.ts";
 import { PendingStore } from "./pending-store.ts";
 import { pendingView } from "./records.ts";
 import { DEVICE_RETENTION, PENDING_RETENTION, STEPS } from "./schema.ts";
@@ -47,14 +48,16 @@ export default definePlugin({
       ...shared,
       resolved: ({ requestId, deviceId }, decision) => resolved({ requestId, deviceId, decision, ts: now() }),
     });
+    const invitations = new Invitations({ credentials, now });
     const gate = new Gate({
       ...shared,
       approvals,
+      invitations,
       turns: new Turns(),
       isSilent: () => localApproval === "silent",
       requested: (request) => requested(pendingView(request)),
     });
-    const tokens = new Tokens({ ...shared, key: () => key });
+    const tokens = new Tokens({ ...shared, invitations, key: () => key });
     const directory = new Directory({ ...shared, approvals, gate });
 
     gateway.provide(Devices, directory);
@@ -68,6 +71,7 @@ export default definePlugin({
       approve: ({ params, principal }) => directory.approve(params.requestId, principal),
       reject: ({ params }) => directory.reject(params.requestId),
       remove: ({ params, principal }) => directory.remove(params.deviceId, principal.id),
+      invite: ({ params, principal }) => invitations.create(principal, params.ttlMs),
       rotate: ({ params, principal }) => tokens.rotate(params, principal),
       revoke: ({ params, principal }) => tokens.revoke(params.deviceId, params.role, principal.id),
     });

@@ -14,6 +14,7 @@ import type { Storage } from "@svc/sdk/storage";
 import { freshToken, principalId, TOKEN_ENDED } from "./approval.ts";
 import { untilUnchanged } from "./changes.ts";
 import { canonicalKey } from "./claim.ts";
+import type { Invitations } from "./invitations.ts";
 import { type DeviceStore, deviceUnchanged, touchToken, writeToken } from "./device-store.ts";
 import { missing } from "./missing.ts";
 import type { TokenRecord } from "./records.ts";
@@ -29,6 +30,7 @@ export interface TokensOptions {
   readonly storage: Storage;
   readonly store: DeviceStore;
   readonly credentials: Credentials;
+  readonly invitations: Invitations;
   readonly log: Logger;
   now(): number;
   /** Absent until this plugin has started. */
@@ -37,7 +39,7 @@ export interface TokensOptions {
 
 export class Tokens {
   readonly #options: TokensOptions;
-  /** Credential of each connection being accepted: the salt of its token, or `undefined` for the gateway's own credential. */
+  /** Credential of each connection being accepted: the salt of its token, or `undefined` for the gateway's own credential and for an invitation. */
   readonly #vouchedBy = new WeakMap<object, { readonly salt: string | undefined }>();
   readonly #touching = new Set<Promise<unknown>>();
 
@@ -45,12 +47,13 @@ export class Tokens {
     this.#options = options;
   }
 
-  /** Identifies a device by the gateway's own credential or by its token. A connection without a proof causes no reads. */
+  /** Identifies a device by the gateway's own credential, by its token or by an invitation. A connection without a proof causes no reads. */
   async vouch(attempt: AuthAttempt): Promise<Identity | undefined> {
     const { deviceId, role, connect, shared } = attempt;
     if (deviceId === undefined || !connect.device) return undefined;
-    const token = shared ? undefined : await this.#proven(deviceId, role, connect);
-    if (!shared && !token) return undefined;
+    const isTrusted = shared || this.#options.invitations.use(attempt);
+    const token = isTrusted ? undefined : await this.#proven(deviceId, role, connect);
+    if (!isTrusted && !token) return undefined;
     this.#vouchedBy.set(connect.device, { salt: token?.salt });
     if (token) this.#touch(token);
     return { id: principalId(deviceId, role), scopes: wantedScopes(role, connect.scopes) };

@@ -92,8 +92,16 @@ class Connection implements GatewayClient {
       socket.onmessage = ({ data }: { data: unknown }) => {
         const frame = JSON.parse(String(data)) as EventFrame | ResponseFrame;
         if (ready) return this.#receive(frame);
-        if (frame.type === "event" && frame.event === "connect.challenge")
-          return socket.send(JSON.stringify(this.#connectFrame(frame.payload as { nonce: string })));
+        if (frame.type === "event" && frame.event === "connect.challenge") {
+          this.#connectFrame(frame.payload as { nonce: string }).then(
+            (request) => socket.send(JSON.stringify(request)),
+            (error: unknown) => {
+              refused ??= error as Error; // the device could not sign
+              socket.close(4000, "no device proof");
+            },
+          );
+          return;
+        }
         if (frame.type !== "res") return;
         if (!frame.ok) {
           refused = toError(frame); // the gateway closes now; if its close is lost, the timeout ends the attempt
@@ -123,7 +131,7 @@ class Connection implements GatewayClient {
     });
   }
 
-  #connectFrame({ nonce }: { nonce: string }) {
+  async #connectFrame({ nonce }: { nonce: string }) {
     const { client, role = "operator", scopes, caps, commands, permissions, pathEnv, device } = this.#options;
     const params: ConnectParams = {
       minProtocol: PROTOCOL,
@@ -145,7 +153,7 @@ class Connection implements GatewayClient {
     };
     const auth = this.#credential();
     if (auth) params.auth = auth;
-    if (device) params.device = proveDevice(device, params, nonce, Date.now());
+    if (device) params.device = await proveDevice(device, params, nonce, Date.now());
     return { type: "req", id: "connect", method: "connect", params };
   }
 

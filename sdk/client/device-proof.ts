@@ -8,17 +8,17 @@ export interface DeviceIdentity {
   readonly id: string;
   /** Base64url of the 32 bytes of the public key. */
   readonly publicKey: string;
-  /** Base64url Ed25519 signature of a text. */
-  sign(text: string): string;
+  /** Base64url Ed25519 signature of a text. WebCrypto, where the key never leaves the browser, returns a promise. */
+  sign(text: string): string | Promise<string>;
 }
 
 /** The proof for one challenge, version 3. @param params as sent */
-export function proveDevice(
+export async function proveDevice(
   device: DeviceIdentity,
   params: ConnectParams,
   nonce: string,
   now: number,
-): NonNullable<ConnectParams["device"]> {
+): Promise<NonNullable<ConnectParams["device"]>> {
   const [text] = devicePayloads(params, { id: device.id, signedAt: now, nonce });
-  return { id: device.id, publicKey: device.publicKey, signature: device.sign(text), signedAt: now, nonce };
+  return { id: device.id, publicKey: device.publicKey, signature: await device.sign(text), signedAt: now, nonce };
 }

@@ -20,12 +20,17 @@ import type { DeviceIdentity } from "../client/device-proof.ts";
 
 export type { DeviceIdentity } from "../client/device-proof.ts";
 
+/** A device whose key this process holds, so that it signs at once. */
+export interface KeptDevice extends DeviceIdentity {
+  sign(text: string): string;
+}
+
 /** Creates a new device without storing it. */
-export function createDevice(): DeviceIdentity {
+export function createDevice(): KeptDevice {
   return identityOf(generateKeyPairSync("ed25519").privateKey);
 }
 
-function identityOf(privateKey: KeyObject): DeviceIdentity {
+function identityOf(privateKey: KeyObject): KeptDevice {
   const { x = "" } = privateKey.export({ format: "jwk" });
   return {
     id: createHash("sha256").update(Buffer.from(x, "base64url")).digest("hex"),
@@ -41,7 +46,7 @@ const FILE = "device.json";
  * @param directory e.g. `<state>/identity`; created when it is missing
  * @throws Error naming the file: it exists but contains no key; it is never overwritten
  */
-export function keepDevice(directory: string): DeviceIdentity {
+export function keepDevice(directory: string): KeptDevice {
   const kept = readDevice(directory);
   if (kept) return kept;
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -63,7 +68,7 @@ export function keepDevice(directory: string): DeviceIdentity {
 }
 
 /** The device stored in a directory, or `undefined` when there is none. @throws Error naming a file that contains no key */
-export function readDevice(directory: string): DeviceIdentity | undefined {
+export function readDevice(directory: string): KeptDevice | undefined {
   const path = join(directory, FILE);
   const text = readKept(path);
   if (text === undefined) return undefined;

@@ -94,6 +94,25 @@ export const devices = defineContract("device", {
     params: Strict({ deviceId: NonEmpty }),
     result: Type.Object({ deviceId: NonEmpty }),
   },
+  invite: {
+    name: "device.pair.invite",
+    summary:
+      "Create a one-time secret with which one new device connects as the caller would, without a further approval",
+    scope: "operator.pairing",
+    params: Strict({
+      ttlMs: Type.Optional(
+        Type.Integer({
+          minimum: 10_000,
+          maximum: 3_600_000,
+          description: "milliseconds until it expires; default 900000",
+        }),
+      ),
+    }),
+    result: Type.Object({
+      token: Type.String({ description: "sent once as `connect.auth.token` by an operator that proves a device" }),
+      expiresAtMs: Time,
+    }),
+  },
   rotate: {
     name: "device.token.rotate",
     summary: "Issue a new token for a role of a device; the old one becomes invalid",

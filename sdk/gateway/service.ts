@@ -63,6 +63,15 @@ export const Credentials = defineService<Credentials>()("credentials", "1.0.0", 
     "Checks and revokes credentials of clients. Provided by the host; used by plugins that pair devices or work on behalf of a principal.",
 });
 
+/** Where the control panel is served: `gateway.controlUi`. */
+export interface PanelPlace {
+  readonly isServed: boolean;
+  /** As written. Default: empty. */
+  readonly basePath: string;
+  /** Directory of its files, as written. Absent: those of the plugin. */
+  readonly root?: string;
+}
+
 /** Facts about this gateway. */
 export interface GatewayInfo {
   readonly version: string;
@@ -75,6 +84,8 @@ export interface GatewayInfo {
   readonly authMode: string;
   /** Current value of `gateway.aliases`. */
   readonly aliases: readonly string[];
+  /** Current value of `gateway.controlUi`. */
+  readonly panel: PanelPlace;
   /** Set once the port is open. */
   readonly url: string | undefined;
   /**

@@ -2,7 +2,7 @@
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
 import { cron } from "@svc/sdk/cron";
-import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import { createDevice, type KeptDevice } from "@svc/sdk/device";
 import { devices } from "@svc/sdk/devices";
 import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { knock } from "../plugins/devices/scene.ts";
@@ -56,7 +56,7 @@ const COMMANDS = ["location.get", "system.notify", "system.run", "system.which",
 /** A node that is paired silently, as a program on this machine. The caller must close it. */
 export function connectNode(
   { url, token }: Pick<Place, "url" | "token">,
-  device: DeviceIdentity = createDevice(),
+  device: KeptDevice = createDevice(),
   more: Partial<ClientOptions> = {},
 ): Promise<GatewayClient> {
   return connect({

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { isGatewayError } from "@svc/sdk";
 import { connect, type GatewayClient } from "@svc/sdk/client";
-import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import { createDevice, type KeptDevice } from "@svc/sdk/device";
 import { devices } from "@svc/sdk/devices";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { createRandom, pause, SEED } from "./workload.ts";
@@ -20,7 +20,7 @@ const READ = ["operator.read"];
 
 /** A device and its last acknowledged state. */
 interface Known {
-  readonly device: DeviceIdentity;
+  readonly device: KeptDevice;
   state: "approved" | "revoked" | "removed";
   /** Issued values; only the last one is valid, if any. */
   readonly tokens: string[];
@@ -114,7 +114,7 @@ class Devices {
   }
 }
 
-async function comesIn({ url }: GatewayProcess, device: DeviceIdentity, token: string): Promise<boolean> {
+async function comesIn({ url }: GatewayProcess, device: KeptDevice, token: string): Promise<boolean> {
   try {
     await (await connect({ url, device, deviceToken: () => token, scopes: READ })).close();
     return true;

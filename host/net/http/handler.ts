@@ -167,7 +167,8 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
     if (version === mounted.version) return routes;
     const router = new Router({ sensitive: true, strict: true }); // exactly one spelling per path
     for (const entry of mounted.list()) {
-      const { method, path } = entry.route;
+      const { method, path, isFallback } = entry.route;
+      if (isFallback === true) continue;
       try {
         router.register(path, [method], (context, next) => serveRoute(context as unknown as Context, next, entry)); // the same context, typed twice
       } catch (error) {
@@ -183,7 +184,8 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
     const { hold } = owner;
     if (hold && !hold.passes()) {
       await hold.wait();
-      return currentRoutes()(context, next); // another route may match by then
+      const after = route.isFallback === true ? () => serveFallback(context, next) : next;
+      return currentRoutes()(context, after); // another route may match by then
     }
     if (!owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${owner.id} is still starting`, { retryAfterMs: 500 });
@@ -207,6 +209,7 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
         logBroken(context, error, log);
       });
     } catch (error) {
+      if (route.isFallback === true && isGatewayError(error) && error.code === "NOT_FOUND") return await next();
       if (call && !isGatewayError(error)) owner.charge(error, `route ${route.method} ${route.path}`, "caller");
       await refuse(context, error, log);
     } finally {
@@ -219,9 +222,21 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
     return undefined;
   }
 
+  /** The fallback routes, one after the other, for a path that no other route serves with any method. */
+  function serveFallback(context: Context, next: Next): Promise<unknown> {
+    const isKnown = (matchedBy(context)?.length ?? 0) > 0;
+    const asked = context.method === "HEAD" ? "GET" : context.method;
+    const fallbacks = mounted.list().filter(({ route }) => route.isFallback === true && route.method === asked);
+    if (isKnown || fallbacks.length === 0) return next();
+    Object.assign(context, { params: {} }); // otherwise set by the router
+    return fallbacks.reduceRight<Next>((following, entry) => () => serveRoute(context, following, entry), next)();
+  }
+
   /** Decodes the slashes of a path whose rest is one value of a route, and replaces the request's URL. */
   function respelled(context: Context): string | undefined {
-    const open = mounted.list().flatMap(({ route }) => /^([^*:]*\/)\*/.exec(route.path)?.[1] ?? []);
+    const open = mounted
+      .list()
+      .flatMap(({ route }) => (route.isFallback === true ? [] : (/^([^*:]*\/)\*/.exec(route.path)?.[1] ?? [])));
     const plain = withPlainSlashes(context.url, open);
     if (plain !== undefined) context.url = plain;
     return plain === undefined ? undefined : canonicalPath(plain);
@@ -245,6 +260,7 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
     }
   });
   app.use((context, next) => currentRoutes()(context, next));
+  app.use(serveFallback);
   app.use(nothingServed);
   app.on("error", (error: unknown) => log.debug({ err: error }, "HTTP response failed"));
   return app.callback();
@@ -256,10 +272,14 @@ function whenSent({ res }: Context, done: () => void): void {
   else res.once("close", done);
 }
 
+/** The routes whose path matches, whatever their method; set by the router. */
+function matchedBy(context: Context): readonly { readonly methods: readonly string[] }[] | undefined {
+  return (context as unknown as { matched?: readonly { methods: readonly string[] }[] }).matched;
+}
+
 /** No route matches: the path is unknown, or only the method is. Spec: http/auth.md §4. */
 function nothingServed(context: Context): void {
-  const { matched = [] } = context as unknown as { matched?: readonly { methods: readonly string[] }[] }; // set by the router
-  const allowed = [...new Set(matched.flatMap(({ methods }) => methods))].sort();
+  const allowed = [...new Set(matchedBy(context)?.flatMap(({ methods }) => methods))].sort();
   if (allowed.length === 0) {
     if (answerFrontPage(context)) return;
     throw new GatewayError("NOT_FOUND", `nothing is served at ${context.method} ${context.path}`);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { nodes } from "@svc/sdk/nodes";
-import { createDevice, type DeviceIdentity, openScene, requestOf, type Scene } from "../../plugins/devices/scene.ts";
+import { createDevice, type KeptDevice, openScene, requestOf, type Scene } from "../../plugins/devices/scene.ts";
 import { probePlugin } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
@@ -11,7 +11,7 @@ const open = (t: TestContext, localApproval = "ask") =>
   openScene(t, { plugins: ["nodes", "approvals", probePlugin], config: { devices: { localApproval } } });
 
 /** Pairs a node by an approval. @returns its token */
-async function approved(scene: Scene, device: DeviceIdentity, platform: string, commands: readonly string[]) {
+async function approved(scene: Scene, device: KeptDevice, platform: string, commands: readonly string[]) {
   const attempt = { role: "node" as const, commands, client: { platform } };
   await scene.client.request("device.pair.approve", { requestId: requestOf(await scene.shared(device, attempt)) });
   return (await scene.pair(device, attempt)).auth.deviceToken;

@@ -7,7 +7,7 @@ import {
   ADMIN,
   type Attempt,
   createDevice,
-  type DeviceIdentity,
+  type KeptDevice,
   openScene,
   READ,
   reasonOf,
@@ -32,7 +32,7 @@ interface Claims {
 }
 
 /** A connect that sends `sent` and proves `signed`. */
-function connect(device: DeviceIdentity, nonce: string, sent: Claims, signed: Claims = sent): object {
+function connect(device: KeptDevice, nonce: string, sent: Claims, signed: Claims = sent): object {
   const full = (claims: Claims) => ({
     clientId: "cli",
     mode: "cli",

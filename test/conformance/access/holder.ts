@@ -1,18 +1,11 @@
 /** A device that may read and is also a node: the starting point of attacks. */
 import type { TestContext } from "node:test";
-import {
-  createDevice,
-  type DeviceIdentity,
-  openScene,
-  READ,
-  requestOf,
-  type Scene,
-} from "../../plugins/devices/scene.ts";
+import { createDevice, type KeptDevice, openScene, READ, requestOf, type Scene } from "../../plugins/devices/scene.ts";
 import { probePlugin } from "./scene.ts";
 
 export interface Held {
   readonly scene: Scene;
-  readonly device: DeviceIdentity;
+  readonly device: KeptDevice;
   /** Token of the operator role, for reading. */
   readonly token: string;
   readonly nodeToken: string;

@@ -1,7 +1,7 @@
 /** Recorded clients: what they send, what they store, and when they delete it. Spec: protocol/clients.md. */
 import assert from "node:assert/strict";
 import { openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
-import type { DeviceIdentity } from "../../plugins/devices/scene.ts";
+import type { KeptDevice } from "../../plugins/devices/scene.ts";
 
 const ALL = ["admin", "read", "write", "approvals", "pairing"].map((name) => `operator.${name}`);
 
@@ -123,13 +123,13 @@ export function assertStrict(frame: RawFrame): void {
 /** One installation of a client: its key and its stored token. */
 export class RecordedClient {
   readonly kind: Kind;
-  readonly device: DeviceIdentity;
+  readonly device: KeptDevice;
   /** The configured credential. */
   shared: string | undefined;
   stored: string | undefined;
   socket: RawSocket | undefined;
 
-  constructor(kind: Kind, device: DeviceIdentity, shared: string) {
+  constructor(kind: Kind, device: KeptDevice, shared: string) {
     this.kind = kind;
     this.device = device;
     this.shared = shared;

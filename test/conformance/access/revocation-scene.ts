@@ -8,7 +8,7 @@ import { defineContract, defineEvent, definePlugin, type Plugin, Type } from "@s
 import {
   ADMIN,
   createDevice,
-  type DeviceIdentity,
+  type KeptDevice,
   openScene,
   type Outcome,
   READ,
@@ -96,8 +96,8 @@ export type Way = (typeof WAYS)[number];
 export interface Crowd {
   readonly scene: Scene;
   readonly holds: Holder;
-  readonly device: DeviceIdentity;
-  readonly other: DeviceIdentity;
+  readonly device: KeptDevice;
+  readonly other: KeptDevice;
   /** Tokens of the device by role. */
   readonly tokens: { readonly operator: string; readonly node: string };
   readonly sockets: Readonly<Record<Way, RawSocket>>;
@@ -122,7 +122,7 @@ export async function crowd(t: TestContext): Promise<Crowd> {
   t.after(() => rm(stateDir, { recursive: true, force: true }));
   const [device, other] = [createDevice(), createDevice()];
   const scopes = [READ, APPROVALS, "operator.write"];
-  const both = async (one: DeviceIdentity) => {
+  const both = async (one: KeptDevice) => {
     const operator = (await scene.pair(one, { scopes })).auth.deviceToken;
     const { details } = await scene.shared(one, { role: "node" });
     await scene.client.request("device.pair.approve", { requestId: String(details["requestId"]) });

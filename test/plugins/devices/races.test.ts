@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin } from "@svc/sdk";
 import { devices } from "@svc/sdk/devices";
-import { type Attempt, createDevice, type DeviceIdentity, openScene, READ } from "./scene.ts";
+import { type Attempt, createDevice, type KeptDevice, openScene, READ } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 
@@ -48,7 +48,7 @@ describe("a connect under way", limited, () => {
         const device = createDevice();
         return { device, deviceToken: (await scene.pair(device, attempt)).auth.deviceToken };
       };
-      const ended = (end: "rotate" | "revoke", device: DeviceIdentity) =>
+      const ended = (end: "rotate" | "revoke", device: KeptDevice) =>
         scene.client.call(devices[end], { deviceId: device.id, role: "operator" });
       for (const end of ["rotate", "revoke"] as const) {
         const { device, deviceToken } = await paired();

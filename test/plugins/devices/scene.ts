@@ -2,7 +2,7 @@
 import type { TestContext } from "node:test";
 import type { Plugin } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import { createDevice, type KeptDevice } from "@svc/sdk/device";
 import { devices } from "@svc/sdk/devices";
 import type { ConnectParams } from "@svc/sdk/protocol";
 import { type FakeClock, testGateway } from "@svc/sdk/testing";
@@ -15,11 +15,11 @@ export const WRITE = "operator.write";
 export const ADMIN = "operator.admin";
 export const PAIRING = "operator.pairing";
 
-export { createDevice, type DeviceIdentity };
+export { createDevice, type KeptDevice };
 
 /** What one connect sends; each test changes one thing. */
 export interface Attempt {
-  readonly device?: DeviceIdentity;
+  readonly device?: KeptDevice;
   /** Default: none, so that the connection proves no device. */
   readonly role?: "operator" | "node";
   readonly scopes?: readonly string[];
@@ -120,7 +120,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     sockets.push(outcome.socket);
     return outcome;
   };
-  const shared = (device: DeviceIdentity, attempt?: Attempt) => open({ device, auth: { token: SECRET }, ...attempt });
+  const shared = (device: KeptDevice, attempt?: Attempt) => open({ device, auth: { token: SECRET }, ...attempt });
   const list = () => test.client.call(devices.list, {});
   return {
     ...test,
@@ -131,16 +131,16 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     /** With the gateway's secret. */
     shared,
     /** With a device token only. */
-    byToken: (device: DeviceIdentity, deviceToken: string, attempt?: Attempt) =>
+    byToken: (device: KeptDevice, deviceToken: string, attempt?: Attempt) =>
       open({ device, auth: { token: deviceToken, deviceToken }, ...attempt }),
     /** Pairs it silently, from this machine. @returns the response */
-    async pair(device: DeviceIdentity, attempt?: Attempt) {
+    async pair(device: KeptDevice, attempt?: Attempt) {
       const outcome = await shared(device, attempt);
       if (!outcome.auth) throw new Error(`not paired: ${JSON.stringify(outcome.frame)}`);
       return { ...outcome, auth: outcome.auth };
     },
     list,
-    paired: async ({ id }: DeviceIdentity) => (await list()).paired.find(({ deviceId }) => deviceId === id),
+    paired: async ({ id }: KeptDevice) => (await list()).paired.find(({ deviceId }) => deviceId === id),
   };
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin } from "@svc/sdk";
 import { devices, Devices, type OfferedCommands } from "@svc/sdk/devices";
-import { type Attempt, createDevice, type DeviceIdentity, openScene, READ, requestOf, settled } from "./scene.ts";
+import { type Attempt, createDevice, type KeptDevice, openScene, READ, requestOf, settled } from "./scene.ts";
 
 const limited = { timeout: 120_000 };
 
@@ -29,7 +29,7 @@ async function openWithNodes(t: TestContext, config: Readonly<Record<string, unk
     },
   });
   const scene = await openScene(t, { plugins: [probe], config });
-  const node = (device: DeviceIdentity, commands: readonly string[], attempt: Attempt = {}) =>
+  const node = (device: KeptDevice, commands: readonly string[], attempt: Attempt = {}) =>
     scene.shared(device, { role: "node", commands, far: true, ...attempt });
   const approve = (requestId: string) => scene.client.call(devices.approve, { requestId });
   return { scene, offers, node, approve, service: service ?? assert.fail("the probe has not started") };

@@ -13,6 +13,7 @@ import type { DeviceRecord, TokenRecord } from "../../../plugins/devices/records
 import { STEPS } from "../../../plugins/devices/schema.ts";
 import { keepTokenKey } from "../../../plugins/devices/token-key.ts";
 import { tokenValue } from "../../../plugins/devices/token-value.ts";
+import { Invitations } from "../../../plugins/devices/invitations.ts";
 import { Tokens } from "../../../plugins/devices/tokens.ts";
 import { createStorage } from "../../../plugins/storage-sqlite/storage.ts";
 import { directory as temporaryDirectory } from "../../directory.ts";
@@ -59,7 +60,9 @@ describe("the store", () => {
     const { storage, store, clock } = await openStore(t);
     await storage.transaction([writeDevice(record, undefined), writeToken(token, undefined)]);
     const credentials = { async revoke() {}, async revokeDevice() {}, isLive: () => true };
-    const tokens = new Tokens({ storage, store, credentials, log, now: () => clock.now(), key: () => KEY });
+    const now = () => clock.now();
+    const invitations = new Invitations({ credentials, now });
+    const tokens = new Tokens({ storage, store, credentials, invitations, log, now, key: () => KEY });
     const proof = { id: device.id, publicKey: device.publicKey, signature: "-", signedAt: 1, nonce: "-" };
     const connect = { device: proof, scopes: [READ], auth: { deviceToken: tokenValue(KEY, token) } };
     const attempt = { deviceId: device.id, role: "operator", shared: false, connect } as unknown as AuthAttempt; // the fields that are read

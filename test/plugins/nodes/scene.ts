@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { definePlugin, type Live, live, notFound, type ParamsOf, type PayloadOf, type Plugin } from "@svc/sdk";
 import type { ClientOptions, GatewayClient } from "@svc/sdk/client";
-import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import { createDevice, type KeptDevice } from "@svc/sdk/device";
 import { Devices, type PairedDevice, type PendingDevice } from "@svc/sdk/devices";
 import { Credentials } from "@svc/sdk/gateway";
 import { nodeInvokeRequest, nodes, Nodes } from "@svc/sdk/nodes";
@@ -26,7 +26,7 @@ export class FakeDevices {
   broken: Error | undefined;
   revoke: (deviceId: string) => void = () => undefined;
 
-  pair(device: DeviceIdentity, changes: Partial<PairedDevice> = {}): void {
+  pair(device: KeptDevice, changes: Partial<PairedDevice> = {}): void {
     const { id: deviceId, publicKey } = device;
     const facts = { platform: "macos", role: "node", roles: ["node"], createdAtMs: 1, approvedAtMs: 2 };
     this.paired.set(deviceId, { deviceId, publicKey, ...facts, ...changes });
@@ -101,7 +101,7 @@ export interface SceneOptions {
 
 export interface NodeOptions extends Partial<ClientOptions> {
   /** Default: a new device, paired. */
-  readonly identity?: DeviceIdentity;
+  readonly identity?: KeptDevice;
   /** Of the device record it is paired with, unless it is paired already. */
   readonly record?: Partial<PairedDevice>;
   /** Its answer to an invocation; default: the params. `undefined`: no answer. */
