@@ -4,7 +4,7 @@
 import { build } from "esbuild";
 import { execFile, execFileSync } from "node:child_process";
 import { isBuiltin } from "node:module";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,8 @@ import { gatewayRuns, isBuilt, keepStamp, sourcesNow } from "./sources.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
 const TSC = "node_modules/typescript/bin/tsc";
+/** The plugin with a page. */
+const PANEL = "plugins/control-panel";
 
 // `--if-changed` does nothing when the last build has the same sources.
 if (process.argv[2] === "--if-changed" && isBuilt()) process.exit(0);
@@ -28,9 +30,9 @@ if (await gatewayRuns())
 if (only.length === 0) {
   rmSync(".build", { recursive: true, force: true });
   try {
-    execFileSync(process.execPath, [TSC, "--pretty", String(Boolean(process.stdout.isTTY))], {
-      stdio: "inherit",
-    });
+    const pretty = ["--pretty", String(Boolean(process.stdout.isTTY))];
+    execFileSync(process.execPath, [TSC, ...pretty], { stdio: "inherit" });
+    execFileSync(process.execPath, [TSC, ...pretty, "-p", join(PANEL, "ui")], { stdio: "inherit" });
   } catch {
     process.stderr.write("build: types do not check; nothing was bundled\n");
     process.exit(1);
@@ -147,6 +149,7 @@ for (const name of readdirSync("plugins")) {
 await bundle("plugins/nodes/node-host", { index: "index.ts" });
 if (wanted("plugins/dev"))
   cpSync("plugins/dev/new/templates", join("plugins/dev", STAGED, "templates"), { recursive: true });
+if (wanted(PANEL)) await buildPanel();
 await declared;
 for (const dir of bundled) {
   const types = only.length === 0 ? join(".build/types", dir) : join(dir, "dist/types");
@@ -159,6 +162,22 @@ if (plugins.length > 0) execFileSync(process.execPath, ["host/dist/declare.js", 
 if (only.length === 0) {
   writeReference();
   keepStamp(sources);
+}
+
+/** The page of the control panel, and beside each text file its brotli form, which is sent to browsers. */
+async function buildPanel() {
+  const { default: config } = await import("../plugins/control-panel/ui/vite.config.mjs");
+  const [{ build: buildPage }, { brotliCompressSync, constants }] = await Promise.all([
+    import("vite"),
+    import("node:zlib"),
+  ]);
+  await buildPage(config);
+  for (const name of readdirSync(config.build.outDir, { recursive: true })) {
+    if (!/\.(html|js|css|svg|json|webmanifest)$/.test(name)) continue;
+    const file = join(config.build.outDir, name);
+    const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+    writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file), options));
+  }
 }
 
 /** `sdk/reference`, from the contracts and schemas that were just built, without the configuration of this machine. */

@@ -18,16 +18,16 @@ export default definePlugin({
   id: "talk",
   api: "^1.0.0",
   config: TalkConfig,
-  sections: { ui: UiConfig },
+
   requires: { host: GatewayInfo, secrets: live(Secrets), sessions: live(Sessions), speech: live(Speech) },
 
   setup(gateway) {
     const { clock, services, hooks } = gateway;
     let { config } = gateway;
-    let { ui } = gateway.sections;
-    gateway.configChanged((next, sections) => {
+    const ui: UiConfig = {};
+    gateway.configChanged((next) => {
       config = next;
-      ({ ui } = sections);
+
     });
 
     const tellMode = gateway.event(talkMode);

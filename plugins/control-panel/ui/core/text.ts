@@ -1,0 +1,31 @@
+/** The texts of the panel in the language of the browser. */
+import { en, type Texts } from "../texts/en.ts";
+
+export type { Texts };
+
+/** Current texts. Read them while drawing, so that a change of the language shows. */
+export let t: Texts = en;
+/** Language of dates and numbers. */
+export let locale: string = navigator.language;
+
+/** Languages by their code; English is part of the first load. */
+const OTHERS: Readonly<Record<string, () => Promise<Texts>>> = {
+  de: async () => (await import("../texts/de.ts")).de,
+};
+export const LANGUAGES = ["en", ...Object.keys(OTHERS)];
+const KEY = "svc-panel.language";
+
+/** The chosen language; `undefined`: that of the browser. */
+export function chosenLanguage(): string | undefined {
+  return localStorage.getItem(KEY) ?? undefined;
+}
+
+/** Loads the chosen language, or the first one of the browser that exists. */
+export async function useLanguage(choice?: string): Promise<void> {
+  if (choice !== undefined) localStorage.setItem(KEY, choice);
+  const wanted = [chosenLanguage(), ...navigator.languages].flatMap((tag) => tag?.slice(0, 2).toLowerCase() ?? []);
+  const language = wanted.find((tag) => LANGUAGES.includes(tag)) ?? "en";
+  t = (await OTHERS[language]?.()) ?? en;
+  locale = navigator.languages.find((tag) => tag.startsWith(language)) ?? language;
+  document.documentElement.lang = language;
+}

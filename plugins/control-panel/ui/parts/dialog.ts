@@ -1,0 +1,161 @@
+/** Questions in front of the page. A native dialog: the browser keeps the focus inside, and Escape cancels. */
+import { html, nothing, render, type TemplateResult } from "lit";
+import { t } from "../core/text.ts";
+import { failed } from "./show.ts";
+
+export interface DialogOptions<T> {
+  readonly title: string;
+  /** Wide enough for code and tables. Default false. */
+  readonly isWide?: boolean;
+  /** Draws the content. `close` ends the dialog with a result; `redraw` draws it again after a change of its own state. */
+  readonly body: (dialog: { close(result?: T): void; redraw(): void }) => TemplateResult;
+}
+
+/** Shows a dialog. @returns its result; `undefined`: cancelled */
+export function openDialog<T>({ title, isWide = false, body }: DialogOptions<T>): Promise<T | undefined> {
+  const element = document.createElement("dialog");
+  element.className = isWide ? "wide" : "";
+  element.setAttribute("aria-label", title);
+  document.body.append(element);
+  return new Promise((resolve) => {
+    let result: T | undefined;
+    const close = (value?: T) => {
+      result = value;
+      element.close();
+    };
+    const redraw = () =>
+      render(
+        html`<header><h2>${title}</h2></header>
+          ${body({ close, redraw })}`,
+        element,
+      );
+    element.addEventListener("close", () => {
+      element.remove();
+      resolve(result);
+    });
+    redraw();
+    element.showModal();
+  });
+}
+
+export interface Confirmation {
+  readonly title: string;
+  readonly text?: string | TemplateResult;
+  /** Label of the button that confirms: what happens, e.g. `Delete`. */
+  readonly action: string;
+  /** The action cannot be undone. Default false. */
+  readonly isDangerous?: boolean;
+  /** Done before the dialog closes; its failure is shown in the dialog, which stays open. */
+  readonly work?: () => Promise<unknown>;
+}
+
+/** @returns whether people confirmed, and the work succeeded */
+export async function confirm({ title, text, action, isDangerous = false, work }: Confirmation): Promise<boolean> {
+  let error: unknown;
+  let isBusy = false;
+  const done = await openDialog<true>({
+    title,
+    body: ({ close, redraw }) => {
+      const run = async () => {
+        isBusy = true;
+        redraw();
+        try {
+          await work?.();
+          return close(true);
+        } catch (failure) {
+          error = failure;
+        }
+        isBusy = false;
+        redraw();
+      };
+      return html`<div class="content">${text ?? nothing}${error === undefined ? nothing : failed(error)}</div>
+        <footer>
+          <button @click=${() => close()}>${t.common.cancel}</button>
+          <button class=${isDangerous ? "danger" : "primary"} autofocus ?disabled=${isBusy} @click=${run}>
+            ${action}
+          </button>
+        </footer>`;
+    },
+  });
+  return done === true;
+}
+
+/** One field of `askFor`. */
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value?: string;
+  readonly placeholder?: string;
+  /** `text` by default. */
+  readonly kind?: "text" | "password" | "number" | "multiline";
+  readonly choices?: readonly (readonly [value: string, label: string])[];
+  readonly isRequired?: boolean;
+}
+
+/**
+ * Asks for some values.
+ * @param options.work done before the dialog closes; its failure is shown in the dialog, which stays open
+ * @returns the values by name; `undefined`: cancelled
+ */
+export async function askFor(options: {
+  readonly title: string;
+  readonly text?: string | TemplateResult;
+  readonly fields: readonly Field[];
+  readonly action: string;
+  readonly work?: (values: Readonly<Record<string, string>>) => Promise<unknown>;
+}): Promise<Readonly<Record<string, string>> | undefined> {
+  const { title, text, fields, action, work } = options;
+  let error: unknown;
+  let isBusy = false;
+  return openDialog<Readonly<Record<string, string>>>({
+    title,
+    body: ({ close, redraw }) => {
+      const submit = async (event: SubmitEvent) => {
+        event.preventDefault();
+        const data = new FormData(event.target as HTMLFormElement);
+        const values = Object.fromEntries(fields.map(({ name }) => [name, String(data.get(name) ?? "")]));
+        isBusy = true;
+        redraw();
+        try {
+          await work?.(values);
+          return close(values);
+        } catch (failure) {
+          error = failure;
+        }
+        isBusy = false;
+        redraw();
+      };
+      return html`<form @submit=${submit}>
+        <div class="content">
+          ${text ?? nothing} ${fields.map(drawField)} ${error === undefined ? nothing : failed(error)}
+        </div>
+        <footer>
+          <button type="button" @click=${() => close()}>${t.common.cancel}</button>
+          <button class="primary" ?disabled=${isBusy}>${action}</button>
+        </footer>
+      </form>`;
+    },
+  });
+}
+
+function drawField(field: Field): TemplateResult {
+  const { name, label, hint, value = "", placeholder = "", kind = "text", choices, isRequired = false } = field;
+  const input = choices
+    ? html`<select name=${name}>
+        ${choices.map(([option, text]) => html`<option value=${option} ?selected=${option === value}>${text}</option>`)}
+      </select>`
+    : kind === "multiline"
+      ? html`<textarea name=${name} rows="5" placeholder=${placeholder} ?required=${isRequired}>${value}</textarea>`
+      : html`<input
+          name=${name}
+          type=${kind}
+          .defaultValue=${value}
+          placeholder=${placeholder}
+          ?required=${isRequired}
+          autocomplete="off"
+        />`;
+  return html`<label class="field">
+    <span>${label}</span>${input}${hint === undefined ? nothing : html`<small>${hint}</small>`}
+  </label>`;
+}

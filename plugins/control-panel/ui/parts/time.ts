@@ -1,0 +1,57 @@
+/** Times, durations and amounts in the language of the reader. */
+import { html, type TemplateResult } from "lit";
+import { locale } from "../core/text.ts";
+
+const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ["year", 31_536_000_000],
+  ["month", 2_592_000_000],
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+];
+
+/** `3 minutes ago`, `in 2 hours`. @param at epoch ms */
+export function relative(at: number, now: number = Date.now()): string {
+  const distance = at - now;
+  const [unit, size] = UNITS.find(([, ms]) => Math.abs(distance) >= ms) ?? (["second", 1_000] as const);
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+  return format.format(Math.trunc(distance / size), unit);
+}
+
+/** Date and time of day. @param at epoch ms */
+export function absolute(at: number): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(at);
+}
+
+/** A relative time whose exact one shows on hover. @param at epoch ms; absent: a dash */
+export function ago(at: number | null | undefined): TemplateResult {
+  if (at === undefined || at === null) return html`<span class="quiet">–</span>`;
+  return html`<time datetime=${new Date(at).toISOString()} title=${absolute(at)}>${relative(at)}</time>`;
+}
+
+/** `850 ms`, `12.4 s`, `3 min 20 s`, `2 h 5 min`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toLocaleString(locale, { maximumFractionDigits: 1 })} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.floor((ms % 3_600_000) / 60_000)} min`;
+  return `${Math.floor(ms / 86_400_000)} d ${Math.floor((ms % 86_400_000) / 3_600_000)} h`;
+}
+
+/** `1.2K`, `3.4M`. */
+export function compact(amount: number): string {
+  return new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 }).format(amount);
+}
+
+/** `12 kB`, `3.4 MB`. */
+export function bytes(amount: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let size = amount;
+  let unit = 0;
+  while (size >= 1_000 && unit < units.length - 1) {
+    size /= 1_000;
+    unit++;
+  }
+  return `${size.toLocaleString(locale, { maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 })} ${units[unit]}`;
+}

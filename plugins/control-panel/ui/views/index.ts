@@ -1,0 +1,162 @@
+/** The views of the panel, in the order of the navigation. Each one is loaded when people open it. */
+import type { Scope } from "@svc/sdk";
+import {
+  BadgeCheck,
+  Bot,
+  Brain,
+  ChartColumn,
+  Gauge,
+  GraduationCap,
+  type IconNode,
+  MessageSquare,
+  MessagesSquare,
+  MonitorSmartphone,
+  Puzzle,
+  Radio,
+  ScrollText,
+  Settings,
+  WandSparkles,
+  Workflow,
+} from "lucide";
+import type { OpenView } from "../core/app.ts";
+import type { Texts } from "../core/text.ts";
+
+/** One entry of the navigation. */
+export interface ViewEntry {
+  /** Word in the address. */
+  readonly id: ViewId;
+  readonly group: "talk" | "run" | "system";
+  readonly icon: IconNode;
+  /** The view is hidden from browsers without this scope. */
+  readonly scope: Scope;
+  /** The view is hidden when the gateway has none of these methods: their plugin is not loaded. */
+  readonly needs: readonly string[];
+  readonly load: () => Promise<{ readonly default: OpenView }>;
+}
+
+export type ViewId = keyof Texts["views"];
+
+export const DEFAULT_VIEW: ViewId = "chat";
+
+export const VIEWS: readonly ViewEntry[] = [
+  {
+    id: "chat",
+    group: "talk",
+    icon: MessageSquare,
+    scope: "operator.read",
+    needs: ["chat.send"],
+    load: () => import("./chat/chat.ts"),
+  },
+  {
+    id: "sessions",
+    group: "talk",
+    icon: MessagesSquare,
+    scope: "operator.read",
+    needs: ["sessions.list"],
+    load: () => import("./sessions.ts"),
+  },
+  {
+    id: "overview",
+    group: "run",
+    icon: Gauge,
+    scope: "operator.read",
+    needs: [],
+    load: () => import("./overview.ts"),
+  },
+  {
+    id: "agents",
+    group: "run",
+    icon: Bot,
+    scope: "operator.read",
+    needs: ["agents.list"],
+    load: () => import("./agents.ts"),
+  },
+  {
+    id: "channels",
+    group: "run",
+    icon: Radio,
+    scope: "operator.read",
+    needs: ["channels.status"],
+    load: () => import("./channels.ts"),
+  },
+  {
+    id: "automations",
+    group: "run",
+    icon: Workflow,
+    scope: "operator.read",
+    needs: ["cron.list", "webhooks.list"],
+    load: () => import("./automations.ts"),
+  },
+  {
+    id: "devices",
+    group: "run",
+    icon: MonitorSmartphone,
+    scope: "operator.read",
+    needs: ["device.pair.list", "node.list"],
+    load: () => import("./devices.ts"),
+  },
+  {
+    id: "approvals",
+    group: "run",
+    icon: BadgeCheck,
+    scope: "operator.approvals",
+    needs: ["exec.approval.list"],
+    load: () => import("./approvals.ts"),
+  },
+  {
+    id: "skills",
+    group: "run",
+    icon: GraduationCap,
+    scope: "operator.read",
+    needs: ["skills.status"],
+    load: () => import("./skills.ts"),
+  },
+  {
+    id: "memory",
+    group: "run",
+    icon: Brain,
+    scope: "operator.read",
+    needs: ["memory.status"],
+    load: () => import("./memory.ts"),
+  },
+  {
+    id: "usage",
+    group: "system",
+    icon: ChartColumn,
+    scope: "operator.read",
+    needs: ["usage.cost"],
+    load: () => import("./usage.ts"),
+  },
+  {
+    id: "plugins",
+    group: "system",
+    icon: Puzzle,
+    scope: "operator.read",
+    needs: ["plugins.list"],
+    load: () => import("./plugins.ts"),
+  },
+  {
+    id: "logs",
+    group: "system",
+    icon: ScrollText,
+    scope: "operator.read",
+    needs: ["logs.tail"],
+    load: () => import("./logs.ts"),
+  },
+  {
+    id: "config",
+    group: "system",
+    icon: Settings,
+    scope: "operator.read",
+    needs: ["config.get"],
+    load: () => import("./config.ts"),
+  },
+  {
+    id: "setup",
+    group: "system",
+    icon: WandSparkles,
+    scope: "operator.admin",
+    needs: ["wizard.start"],
+    load: () => import("./setup.ts"),
+  },
+];
