@@ -159,7 +159,8 @@ class Connection implements GatewayClient {
 
   /** The shared secret if there is one, else the device's token. Spec: frames-and-connect.md §7 "Client-side precedence". */
   #credential(): ConnectParams["auth"] {
-    const { token, password, deviceToken } = this.#options;
+    const { token: given, password, deviceToken } = this.#options;
+    const token = typeof given === "function" ? given() : given;
     if (token !== undefined || password !== undefined)
       return { ...(token === undefined ? {} : { token }), ...(password === undefined ? {} : { password }) };
     const own = deviceToken?.();

@@ -21,7 +21,8 @@ export interface ClientOptions {
   readonly url: string;
   /** SHA-256 of the gateway's certificate in hex: only this certificate is trusted, regardless of its issuer. Not in browsers. Default: the certificates the runtime trusts. */
   readonly tlsFingerprint?: string;
-  readonly token?: string;
+  /** A function is called at each connect; `undefined`: `deviceToken` is used instead. */
+  readonly token?: string | (() => string | undefined);
   readonly password?: string;
   /** Proven at each connect; `keepDevice` of `@svc/sdk/device` creates one. The gateway pairs the device first, then issues a token to it. */
   readonly device?: DeviceIdentity;

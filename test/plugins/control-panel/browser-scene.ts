@@ -57,7 +57,7 @@ export async function openPanel(t: TestContext, { config, env = {}, prepare }: S
   endings.push(() => client.close());
   const browser = await chromium.launch({
     executablePath: process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP *.example 127.0.0.1"],
   });
   endings.push(() => browser.close());
   const address = gateway.url.replace(/^ws/, "http");

@@ -106,8 +106,8 @@ export function createConnection(link: LinkSecrets): Connection {
   async function admitted(): Promise<GatewayClient> {
     const own = await identity();
     const { kept } = own;
-    const given = invite ?? secret;
-    const token = given ?? kept?.token;
+    let given = invite ?? secret;
+    let ownToken = kept?.token;
     scopes = given === undefined && kept?.token !== undefined ? (kept.scopes ?? WANTED) : WANTED;
     const options: ClientOptions = {
       url,
@@ -117,14 +117,20 @@ export function createConnection(link: LinkSecrets): Connection {
       reconnect: true,
       connectTimeoutMs: 15_000,
       ...(own.device ? { device: own.device } : {}),
-      ...(given === undefined ? { deviceToken: () => token } : { token: given }),
+      token: () => given,
+      deviceToken: () => ownToken,
     };
     const opened = await connect({ ...options, onEvent: tell });
     const { auth } = opened.hello;
     if (auth) ({ scopes } = auth);
     if (kept && auth?.deviceToken !== undefined) await keep({ ...kept, token: auth.deviceToken, scopes: auth.scopes });
     invite = undefined;
-    if (auth?.deviceToken !== undefined) secret = undefined; // from now on the token of this device is enough
+    if (auth?.deviceToken !== undefined) {
+      // From now on the token of this device is enough. With the secret, a tab whose device was removed would pair again.
+      ownToken = auth.deviceToken;
+      given = undefined;
+      secret = undefined;
+    }
     opened.onClose(({ willReconnect }) => {
       if (client !== opened) return;
       if (willReconnect) set({ kind: "reconnecting" });
