@@ -122,7 +122,7 @@ export interface RouteSpec<B extends TSchema = TSchema> {
    */
   readonly refusesUpgrade?: boolean;
   /**
-   * Serves only paths that no other route serves, with any method; `params` is empty. A handler that throws `NOT_FOUND`
+   * Serves only paths that no other route serves, with any method; the path must end with `*name`, and `params` is empty. A handler that throws `NOT_FOUND`
    * leaves the request to the next fallback route, and finally to the gateway's own 404. Default false.
    */
   readonly isFallback?: boolean;

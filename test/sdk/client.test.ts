@@ -212,3 +212,29 @@ describe("reconnecting", () => {
     assert.deepEqual(await end, { code: 1012, reason: "service restart", willReconnect: false });
   });
 });
+
+describe("credentials that change", () => {
+  it("asks for the token at each connect, and uses the device's token once there is none", async (t) => {
+    const sent: unknown[] = [];
+    const { open } = await serve(t, (socket, { method, params }, nth) => {
+      if (method !== "connect") return;
+      sent.push(params?.["auth"]);
+      if (nth === 1) setTimeout(() => socket.terminate(), 20);
+    });
+    let secret: string | undefined = "shared";
+    const client = await open({ token: () => secret, deviceToken: () => "own", reconnect: true, random: () => 0 });
+    secret = undefined;
+    await new Promise<void>((resolve) => client.onReconnect(() => resolve()));
+    assert.deepEqual(sent, [{ token: "shared" }, { token: "own", deviceToken: "own" }]);
+  });
+
+  it("waits for a device that signs later, and reports one that cannot sign", async (t) => {
+    const sent: unknown[] = [];
+    const { open } = await serve(t, (_socket, { params }) => void sent.push(params?.["device"]));
+    const device = { id: "d", publicKey: "k", sign: async (text: string) => `signed ${text.slice(0, 2)}` };
+    await open({ device });
+    assert.equal((sent[0] as { signature: string }).signature, "signed v3");
+    const broken = { ...device, sign: () => Promise.reject(new Error("the key is gone")) };
+    await assert.rejects(open({ device: broken }), /the key is gone/);
+  });
+});

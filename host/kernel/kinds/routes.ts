@@ -33,7 +33,11 @@ export const routes = defineKind<DeclaredRoute>({
 
   conflict(entries) {
     const open = entries.find(({ route: { auth, scope } }) => auth !== "plugin" && scope === undefined)?.route;
-    return open && `route ${open.method} ${open.path} has auth "${open.auth}" and no scope`;
+    if (open) return `route ${open.method} ${open.path} has auth "${open.auth}" and no scope`;
+    const closed = entries.find(
+      ({ route: { path, isFallback } }) => isFallback === true && !/\/\*\w+$/.test(path),
+    )?.route;
+    return closed && `route ${closed.method} ${closed.path} is a fallback, so its path must end with /*name`;
   },
 
   adopt: ({ route }) => ({ route: { ...route, handler: (request) => route.handler(plain(request)) } }),

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { GatewayError, isGatewayError, lazy, type Logger } from "@svc/sdk";
+import { GatewayError, isGatewayError, lazy, type Logger, type RouteSpec } from "@svc/sdk";
 import type { Context, Next } from "koa";
 import type { Access } from "../../auth/access.ts";
 import { resolvePeer } from "../../auth/client-address.ts";
@@ -226,7 +226,10 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
   function serveFallback(context: Context, next: Next): Promise<unknown> {
     const isKnown = (matchedBy(context)?.length ?? 0) > 0;
     const asked = context.method === "HEAD" ? "GET" : context.method;
-    const fallbacks = mounted.list().filter(({ route }) => route.isFallback === true && route.method === asked);
+    const path = canonicalPath(context.url) ?? "";
+    const fallbacks = mounted
+      .list()
+      .filter(({ route }) => route.method === asked && route.isFallback === true && path.startsWith(prefixOf(route)));
     if (isKnown || fallbacks.length === 0) return next();
     Object.assign(context, { params: {} }); // otherwise set by the router
     return fallbacks.reduceRight<Next>((following, entry) => () => serveRoute(context, following, entry), next)();
@@ -264,6 +267,11 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
   app.use(nothingServed);
   app.on("error", (error: unknown) => log.debug({ err: error }, "HTTP response failed"));
   return app.callback();
+}
+
+/** The path before the part that a fallback route leaves open. */
+function prefixOf({ path }: RouteSpec): string {
+  return path.replace(/\*.*$/, "");
 }
 
 /** Calls `done` after the whole response: a stream continues after its handler has returned. */

@@ -63,5 +63,6 @@ export default {
     cssCodeSplit: true,
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1_000,
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
 };
