@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { GatewayClient } from "@svc/sdk/client";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { type GatewayProcess, startGatewayProcess } from "../../gateway-process.ts";
 
 export interface PanelScene {
@@ -31,6 +31,8 @@ export interface PageOptions {
   readonly isPhone?: boolean;
   readonly theme?: "light" | "dark";
   readonly locale?: string;
+  /** Lets the test run scripts of its own. Default false. */
+  readonly bypassesPolicy?: boolean;
 }
 
 export interface SceneOptions {
@@ -62,14 +64,11 @@ export async function openPanel(t: TestContext, { config, env = {}, prepare }: S
   endings.push(() => browser.close());
   const address = gateway.url.replace(/^ws/, "http");
 
-  async function page({ isPhone = false, theme = "light", locale = "en-US" }: PageOptions = {}): Promise<Page> {
+  async function page(options: PageOptions = {}): Promise<Page> {
+    const { isPhone = false, theme = "light", locale = "en-US", bypassesPolicy = false } = options;
     const viewport = isPhone ? { width: 390, height: 844 } : { width: 1280, height: 820 };
-    const context: BrowserContext = await browser.newContext({
-      viewport,
-      colorScheme: theme,
-      locale,
-      hasTouch: isPhone,
-    });
+    const look = { viewport, colorScheme: theme, locale, hasTouch: isPhone };
+    const context = await browser.newContext({ ...look, bypassCSP: bypassesPolicy });
     const made = await context.newPage();
     watch(made, address, problems);
     return made;
