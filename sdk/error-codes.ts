@@ -83,6 +83,10 @@ export const DETAIL_CODES = {
     "The device token was revoked or replaced, or does not cover the requested scopes.",
     BECOME_KNOWN,
   ),
+  AUTH_INVITATION_INVALID: from("INVALID_REQUEST", "devices")(
+    "The one-time secret of a sign-in link was used, has expired, or ended with the gateway or the access of whoever created it.",
+    "on the gateway's machine: svc dashboard; then open the new link",
+  ),
   AUTH_RATE_LIMITED: host(
     "Too many failed authentication attempts from this address.",
     "wait until the lock expires (5 minutes, or gateway.auth.rateLimit.lockoutMs), then use a valid credential; meanwhile svc devices list works on the gateway's machine",

@@ -1,6 +1,6 @@
 /** The hooks that the host emits: connections, credentials, calls, configuration. */
 import { denies, kept, never, recorded, skipped } from "./hook-facts.ts";
-import { defineHook, defineKeyedHook } from "./hooks.ts";
+import { defineHook, defineKeyedHook, type Denial } from "./hooks.ts";
 import type { Principal, Role, Scope } from "./principal.ts";
 import type { ConnectParams } from "./protocol/connect.ts";
 
@@ -131,11 +131,12 @@ export const hostHooks = {
     returns: never,
     throws: recorded,
   }),
-  authenticate: defineHook<AuthAttempt, Identity>()("first", {
+  authenticate: defineHook<AuthAttempt, Identity | Denial>()("first", {
     name: "authenticate",
     owner: "host",
     when: "`connect` carries a credential that the shared-secret check rejected, or a device that needs further verification. Spec: §5.1.",
-    returns: "The identity of the client.",
+    returns:
+      "The identity of the client. A denial, for a credential that only this plugin issues and that is not valid: the client gets its reason instead of that of the shared secret.",
     throws: `${skipped} Without an answer the connection is refused.`,
   }),
   admit: defineHook<Admission>()("gate", {

@@ -56,9 +56,14 @@ export class Approvals {
     return this.#grant(request, by, []);
   }
 
-  /** As `grantSilently`, for a device with an invitation. @param pending request of the device that this settles */
-  grantInvited(request: PendingRecord, by: string, pending: string | undefined): Promise<PairedDevice> {
-    return this.#grant(request, by, pending === undefined ? [] : [takePending(pending, this.#options.now())]);
+  /**
+   * As `grantSilently`, for a connection with an invitation. A token that is replaced admits no further connection; open ones stay, since
+   * ending them would end the connection that is being accepted, too.
+   * @param isPending a request of the device with this id is stored, which this settles
+   */
+  grantInvited(request: PendingRecord, by: string, isPending: boolean): Promise<PairedDevice> {
+    const first = isPending ? [takePending(request.requestId, this.#options.now())] : [];
+    return this.#grant(request, by, first, true);
   }
 
   /** @throws GatewayError `NOT_FOUND` */
@@ -76,7 +81,12 @@ export class Approvals {
   }
 
   /** One transaction: removes the request, writes the record, and issues a token for its role if needed. */
-  async #grant(request: PendingRecord, by: string, first: readonly Statement[]): Promise<PairedDevice> {
+  async #grant(
+    request: PendingRecord,
+    by: string,
+    first: readonly Statement[],
+    keepsConnections = false,
+  ): Promise<PairedDevice> {
     const { store, storage, now } = this.#options;
     const { deviceId, role } = request;
     const before = await store.get(deviceId);
@@ -91,7 +101,7 @@ export class Approvals {
       ...(isOtherKey ? [removeTokens(deviceId)] : []),
       ...(made ? [writeToken(made, isOtherKey ? undefined : token)] : []),
     ]);
-    await this.#end(before, isOtherKey, made && token);
+    await this.#end(before, isOtherKey, keepsConnections ? undefined : made && token);
     this.#report(request, by, made !== undefined);
     return pairedView(record, await store.tokens(deviceId));
   }

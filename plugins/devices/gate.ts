@@ -84,14 +84,15 @@ export class Gate {
     };
   }
 
-  /** @returns the pending request; `undefined`: approved silently */
+  /** @returns the pending request; `undefined`: approved silently, or by an invitation */
   async #ask(admission: Admission, wish: Wish, known: StoredDevice | undefined): Promise<PendingRecord | undefined> {
     const { waiting, approvals, storage, now, isSilent, requested } = this.#options;
     const before = await waiting.ofDevice(wish.claim.deviceId, now());
-    const invited = this.#options.invitations.usedBy(admission.connect.device);
-    if (invited) {
-      const request = { ...mergedRequest(undefined, wish, randomUUID), ts: now() };
-      await approvals.grantInvited(request, `invited by ${invited.by.id}`, before?.requestId);
+    const inviter = this.#options.invitations.inviterOf(admission.connect.device);
+    if (inviter) {
+      // Grants what this connection requests, not what the pending request shows; the id only tells clients that it is settled.
+      const request = mergedRequest(undefined, wish, () => before?.requestId ?? randomUUID());
+      await approvals.grantInvited({ ...request, ts: now() }, `invited by ${inviter.id}`, before !== undefined);
       return undefined;
     }
     // A request that people were asked about is decided by people: a pending request is never approved silently.

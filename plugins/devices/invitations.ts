@@ -1,22 +1,28 @@
 /**
- * One-time secrets that let one new device connect without an approval. In memory only: a restart ends them, like the end of the
+ * One-time secrets that let one device connect without an approval. In memory only: they end with the gateway, and with the
  * credential of whoever created them.
  */
 import { createHash, randomBytes } from "node:crypto";
-import type { AuthAttempt, Principal } from "@svc/sdk";
+import type { AuthAttempt, Denial, Principal } from "@svc/sdk";
+import { DETAIL_CODES, type DetailCode } from "@svc/sdk/errors";
 import type { Credentials } from "@svc/sdk/gateway";
 import { missingScopes, resolved } from "./scopes.ts";
 
-/** Marks a secret as an invitation, so that it is recognized in logs and never compared with other credentials. */
+/** Marks a secret as an invitation, so that a refusal can say what happened to it. */
 const PREFIX = "svc-invite-";
+const SECRET_BYTES = 32;
+const LENGTH = PREFIX.length + Math.ceil((SECRET_BYTES * 4) / 3);
 const DEFAULT_TTL_MS = 900_000;
-/** Choice: maximum of unused invitations; the oldest one ends first. */
+/** Choice: maximum of unused invitations; beyond it, the one that was created first ends. */
 const MAX_UNUSED = 64;
 
-/** An invitation that was used, and by whose authority it admits. */
-export interface Invitation {
+const ENDED = "unauthorized: this one-time link was used, has expired or was withdrawn";
+const NOT_FOR_IT = "unauthorized: a one-time link admits only an operator that proves a device";
+
+interface Invitation {
   /** Principal that created it. */
   readonly by: Principal;
+  /** epoch ms */
   readonly expiresAt: number;
 }
 
@@ -29,41 +35,62 @@ export class Invitations {
   readonly #options: InvitationOptions;
   /** By the hash of the secret; oldest first. */
   readonly #unused = new Map<string, Invitation>();
-  /** By `connect.device` of the attempt that used it. */
-  readonly #used = new WeakMap<object, Invitation>();
+  /** Who invited, by `connect.device` of the attempt that used the invitation. */
+  readonly #inviters = new WeakMap<object, Principal>();
 
   constructor(options: InvitationOptions) {
     this.#options = options;
   }
 
   create(by: Principal, ttlMs: number = DEFAULT_TTL_MS): { readonly token: string; readonly expiresAtMs: number } {
-    const token = PREFIX + randomBytes(32).toString("base64url");
-    const expiresAt = this.#options.now() + ttlMs;
+    const now = this.#options.now();
+    for (const [hash, { expiresAt }] of this.#unused) if (expiresAt <= now) this.#unused.delete(hash);
     const [oldest] = this.#unused.keys();
     if (this.#unused.size >= MAX_UNUSED && oldest !== undefined) this.#unused.delete(oldest);
-    this.#unused.set(hashOf(token), { by, expiresAt });
-    return { token, expiresAtMs: expiresAt };
+    const token = PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
+    this.#unused.set(hashOf(token), { by, expiresAt: now + ttlMs });
+    return { token, expiresAtMs: now + ttlMs };
   }
 
-  /** Uses up the invitation that an operator sent with a proven device. @returns whether it admits the attempt */
-  use({ connect, role, deviceId }: AuthAttempt): boolean {
+  /**
+   * Uses up the invitation in `auth.token` if it admits the attempt. One that lacks a requested scope stays usable.
+   * @returns `undefined`: the attempt has no invitation
+   */
+  use({ connect, role, deviceId }: AuthAttempt): "admitted" | Denial | undefined {
     const token = connect.auth?.token?.trim();
-    if (role !== "operator" || deviceId === undefined || !connect.device || !token?.startsWith(PREFIX)) return false;
-    const hash = hashOf(token);
+    if (!token?.startsWith(PREFIX)) return undefined;
+    if (role !== "operator" || deviceId === undefined || !connect.device)
+      return denied("AUTH_INVITATION_INVALID", NOT_FOR_IT);
+    const hash = token.length === LENGTH ? hashOf(token) : ""; // a longer one is not worth hashing
     const invitation = this.#unused.get(hash);
-    if (!invitation) return false;
-    const { by, expiresAt } = invitation;
-    if (missingScopes(by.scopes, resolved(connect.scopes), role).length > 0) return false;
+    if (!invitation || !this.#isLive(invitation)) {
+      this.#unused.delete(hash);
+      return denied("AUTH_INVITATION_INVALID", ENDED);
+    }
+    const { by } = invitation;
+    const [scope] = missingScopes(by.scopes, resolved(connect.scopes), role);
+    if (scope !== undefined)
+      return denied("MISSING_SCOPE", `unauthorized: whoever created this one-time link lacks the scope ${scope}`, {
+        scope,
+        nextStep: DETAIL_CODES.AUTH_INVITATION_INVALID.next,
+      });
     this.#unused.delete(hash);
-    if (expiresAt <= this.#options.now() || !this.#options.credentials.isLive(by)) return false;
-    this.#used.set(connect.device, invitation);
-    return true;
+    this.#inviters.set(connect.device, by);
+    return "admitted";
   }
 
-  /** The invitation that this connection used. @param device `connect.device` */
-  usedBy(device: object | undefined): Invitation | undefined {
-    return device && this.#used.get(device);
+  #isLive({ by, expiresAt }: Invitation): boolean {
+    return expiresAt > this.#options.now() && this.#options.credentials.isLive(by);
   }
+
+  /** Who created the invitation that this connection used. @param device `connect.device` */
+  inviterOf(device: object | undefined): Principal | undefined {
+    return device && this.#inviters.get(device);
+  }
+}
+
+function denied(code: DetailCode, reason: string, particulars: object = {}): Denial {
+  return { allow: false, code: DETAIL_CODES[code].error, reason, details: { code, ...particulars } };
 }
 
 function hashOf(token: string): string {

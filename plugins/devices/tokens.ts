@@ -2,6 +2,7 @@
 import {
   type Admission,
   type AuthAttempt,
+  type Denial,
   type DeviceToken,
   type Identity,
   invalidRequest,
@@ -47,13 +48,18 @@ export class Tokens {
     this.#options = options;
   }
 
-  /** Identifies a device by the gateway's own credential, by its token or by an invitation. A connection without a proof causes no reads. */
-  async vouch(attempt: AuthAttempt): Promise<Identity | undefined> {
+  /**
+   * Identifies a device by the gateway's own credential, by an invitation or by its token. A connection without a proof causes no reads.
+   * @returns a denial for an invitation that does not admit a client without another credential
+   */
+  async vouch(attempt: AuthAttempt): Promise<Identity | Denial | undefined> {
     const { deviceId, role, connect, shared } = attempt;
-    if (deviceId === undefined || !connect.device) return undefined;
-    const isTrusted = shared || this.#options.invitations.use(attempt);
+    const invited = this.#options.invitations.use(attempt);
+    const denial = shared || invited === "admitted" ? undefined : invited;
+    if (deviceId === undefined || !connect.device) return denial;
+    const isTrusted = shared || invited === "admitted";
     const token = isTrusted ? undefined : await this.#proven(deviceId, role, connect);
-    if (!isTrusted && !token) return undefined;
+    if (!isTrusted && !token) return denial;
     this.#vouchedBy.set(connect.device, { salt: token?.salt });
     if (token) this.#touch(token);
     return { id: principalId(deviceId, role), scopes: wantedScopes(role, connect.scopes) };

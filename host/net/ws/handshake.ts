@@ -4,6 +4,7 @@
  */
 import {
   type AuthAttempt,
+  type Denial,
   describeViolations,
   type ErrorShape,
   GatewayError,
@@ -25,6 +26,7 @@ import { isLocal, originRefusal } from "../../auth/locality.ts";
 import { checkDevicePresent } from "../../auth/device-presence.ts";
 import { requestedScopes } from "../../auth/principal.ts";
 import { authDetailCode, unauthorizedText } from "../../auth/shared-secret.ts";
+import { refusalOf } from "../../hooks/hook-bus.ts";
 
 export interface HandshakeContext {
   readonly connectionId: string;
@@ -34,8 +36,8 @@ export interface HandshakeContext {
   readonly access: Access;
   /** epoch ms */
   readonly now: number;
-  /** Asks plugins to identify the client; `undefined` when none can. */
-  vouch(attempt: AuthAttempt): Promise<Identity | undefined>;
+  /** Asks plugins to identify the client; `undefined` when none can, a denial when one knows why the credential is not valid. */
+  vouch(attempt: AuthAttempt): Promise<Identity | Denial | undefined>;
   /** Asks plugins for a pairing request for an unknown device. */
   pairing(attempt: AuthAttempt): Promise<PairingRequest | undefined>;
 }
@@ -208,7 +210,7 @@ async function authenticate(claim: Claim, context: HandshakeContext): Promise<Pr
   throw refusal("PAIRING_REQUIRED", "pairing required", { reason: "not-paired", ...request });
 }
 
-/** Asks plugins to vouch; the attempt is counted like any other guess. @throws GatewayError the client is locked out */
+/** Asks plugins to vouch; the attempt is counted like any other guess. @throws GatewayError the client is locked out, or a plugin denies it */
 async function vouched(
   { undecided, reason }: Credential,
   attempt: AuthAttempt,
@@ -216,9 +218,10 @@ async function vouched(
 ): Promise<Identity | undefined> {
   const isLocked = undecided === "locked" || (reason === "rate_limited" && attempt.deviceId === undefined);
   if (isLocked) throw unauthorized("rate_limited");
-  const identity = await vouch(attempt);
-  if (identity) undecided?.succeeded();
-  return identity;
+  const answer = await vouch(attempt);
+  if (answer && "allow" in answer) throw refusalOf(answer, "AUTH_UNAUTHORIZED");
+  if (answer) undecided?.succeeded();
+  return answer;
 }
 
 function unauthorized(reason: string): GatewayError {

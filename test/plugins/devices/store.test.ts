@@ -71,7 +71,7 @@ describe("the store", () => {
     const admission = { device: device.id, principal, connect: wanted } as unknown as Admission; // likewise
     const operator = { id: "-", scopes: ["operator.admin"] } as unknown as Principal; // likewise
 
-    assert.equal((await tokens.vouch(attempt))?.id, `device:${device.id}:operator`);
+    assert.deepEqual(await tokens.vouch(attempt), { id: `device:${device.id}:operator`, scopes: [READ] });
     assert.equal((await tokens.issue(admission))?.deviceToken, connect.auth.deviceToken);
     const rotated = await tokens.rotate({ deviceId: device.id, role: "operator" }, operator);
     assert.equal(await tokens.issue(admission), undefined);
