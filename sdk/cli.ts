@@ -93,8 +93,9 @@ export interface Command {
   /** Complete command lines for `--help`. */
   readonly examples?: readonly string[];
   /**
-   * Lines that `svc gateway run` prints below its addresses once it is up; only if package.json lists the command with
-   * `announces: true`. Called once, in the process of the gateway; what it throws is ignored.
+   * Lines that `svc gateway run` prints below its addresses once it is up: a label padded to 11 characters, then a value. Only
+   * if package.json lists the command with `announces: true` and its plugin is active. Called once, in the process of the
+   * gateway, with 2 seconds and for at most 8 lines; what it throws is shown with `--log-level debug` only.
    */
   announce?(context: AnnounceContext): Promise<readonly string[]>;
   /** @returns the exit code; default 0. A thrown `GatewayError` is printed and becomes 1. */

@@ -114,7 +114,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
       current = gateway;
       tellUp(process);
       const why = reason ?? renewed?.reason;
-      if (why === undefined) await announce(gateway, output);
+      if (why === undefined) await announce(gateway, output, isVerbose(logLevel) ? output.note : () => undefined);
       else output.note(`gateway restarted (${why}): ${gateway.url}, plugins ${pluginLine(gateway.plugins())}`);
       up?.(gateway);
     },
@@ -137,6 +137,10 @@ function stackOf(error: unknown): string {
 
 function isLogLevel(text: string): text is LogLevel {
   return LOG_LEVELS.some((level) => level === text);
+}
+
+function isVerbose(level: string | undefined = process.env["SVC_LOG_LEVEL"]): boolean {
+  return level === "debug" || level === "trace";
 }
 
 function isAuthMode(text: string): text is AuthMode {

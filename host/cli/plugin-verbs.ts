@@ -22,6 +22,8 @@ export interface InstalledCommand {
   readonly summary: string;
   /** Common prefix of several verbs, not a verb itself. */
   readonly isGroup: boolean;
+  /** Its module has `announce`. */
+  readonly announces: boolean;
   readonly plugin: string;
   readonly manifest: PackageManifest;
   /** See `PluginSource.check`. */
@@ -40,9 +42,10 @@ export async function installedCommands(): Promise<InstalledCommand[]> {
   const packages: readonly VerbPackage[] = [...companions(), ...plugins];
   for (const { manifest, check } of packages) {
     if (!manifest) continue;
-    for (const { name, summary, isGroup = false } of manifest.commands ?? []) {
+    for (const { name, summary, isGroup = false, announces = false } of manifest.commands ?? []) {
       if (byName.has(name)) continue;
-      byName.set(name, { name, summary, isGroup, plugin: manifest.id, manifest, ...(check ? { check } : {}) });
+      const plugin = manifest.id;
+      byName.set(name, { name, summary, isGroup, announces, plugin, manifest, ...(check ? { check } : {}) });
     }
   }
   return [...byName.values()];

@@ -9,9 +9,11 @@ import type { PluginReport } from "@svc/sdk/plugins";
 import type { Output } from "./output.ts";
 import { CLI_DIRECTORY } from "./package-json.ts";
 import { wrap } from "./wrap.ts";
+import { announcedLines } from "./announcements.ts";
 import { installedCommands } from "./plugin-verbs.ts";
 
-export async function announce(gateway: Gateway, output: Output): Promise<void> {
+/** @param failed is told why a command of a plugin adds no lines */
+export async function announce(gateway: Gateway, output: Output, failed: (why: string) => void): Promise<void> {
   const { url, paths, auth, tlsFingerprint } = gateway;
   const plugins = gateway.plugins();
   if (output.json) {
@@ -30,6 +32,7 @@ export async function announce(gateway: Gateway, output: Output): Promise<void> 
     `svc gateway ${VERSION}`,
     `  WebSocket  ${url}`,
     `  HTTP       ${url.replace(/^ws/, "http")}`,
+    ...(await announcedLines(gateway, failed)).map((line) => wrap(`  ${line}`)),
     ...(tlsFingerprint === undefined ? [] : [`  TLS        SHA-256 ${tlsFingerprint}`]),
     ...(gateway.isOpen ? [`  open to    other machines, on port ${gateway.port}`] : []),
     `  auth       ${authLine(gateway)}`,

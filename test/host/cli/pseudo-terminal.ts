@@ -1,5 +1,5 @@
 /** Runs `svc` in a pseudo-terminal (`script` from util-linux) that accepts input and captures the output. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -45,4 +45,11 @@ export function inTerminal(
     ended,
     kill,
   };
+}
+
+/** Why this machine has no pseudo-terminal for tests; `false` if it has one. */
+export function withoutTerminal(): string | false {
+  return spawnSync("script", ["--version"], { stdio: "ignore" }).status === 0
+    ? false
+    : "script (util-linux) is not installed";
 }
