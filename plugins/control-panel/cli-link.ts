@@ -47,8 +47,9 @@ export function tunnelTo(page: string, { SSH_CONNECTION, USER, LOGNAME }: NodeJS
   if (!isLoopbackHost(hostname) || server === undefined) return undefined;
   const at = port || (protocol === "https:" ? "443" : "80");
   const user = USER ?? LOGNAME;
+  const forward = ["ssh", "-N", "-L", `${at}:${hostname}:${at}`];
   return commandText([
-    ...["ssh", "-N", "-L", `${at}:${hostname}:${at}`],
+    ...forward,
     ...(sshPort === undefined || sshPort === "22" ? [] : ["-p", sshPort]),
     user ? `${user}@${server}` : server,
   ]);

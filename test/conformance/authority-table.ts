@@ -36,7 +36,7 @@ const OURS: Readonly<Record<Scope, string>> = {
     "plugins.list storage.usage update.check webhooks.list webhooks.check webhooks.runs webhooks.run",
   "operator.write": "media.describe media.transcribe models.test webhooks.try",
   "operator.approvals": "exec.approval.list",
-  "operator.pairing": "channels.pairing.list channels.pairing.approve channels.pairing.remove",
+  "operator.pairing": "channels.pairing.list channels.pairing.approve channels.pairing.remove device.pair.invite",
   "operator.admin":
     "agents.files.restore memory.index plugins.reload plugins.align plugins.install plugins.update " +
     "plugins.remove plugins.enable plugins.disable plugins.doctor exec.approvals.grants exec.approvals.forget " +

@@ -160,6 +160,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "config.apply": [({ hash }) => ({ raw: "{}", baseHash: hash, restartDelayMs: 60_000 })],
   "config.schema": [() => ({})],
   "device.pair.list": [() => ({})],
+  "device.pair.invite": [() => ({}), () => ({ ttlMs: 60_000 })],
   "device.pair.approve": [({ approveDevice: requestId }) => ({ requestId })],
   "device.pair.reject": [({ rejectDevice: requestId }) => ({ requestId })],
   "device.token.rotate": [

@@ -5,6 +5,7 @@ import type { GatewayError } from "@svc/sdk";
 import { execApproval } from "@svc/sdk/approvals";
 import { connect } from "@svc/sdk/client";
 import { createDevice } from "@svc/sdk/device";
+import { devices } from "@svc/sdk/devices";
 import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { connectNode, type Place } from "./attendance.ts";
 
@@ -23,7 +24,7 @@ export interface Travelling {
 
 /**
  * Sends all of it. Responses to the caller are not collected: they are meant for the caller.
- * @returns tokens issued to devices, by name
+ * @returns tokens issued to devices and for them, by name
  */
 export async function travel(place: Place, planted: Travelling): Promise<Record<string, string>> {
   const { url, token, client } = place;
@@ -34,6 +35,13 @@ export async function travel(place: Place, planted: Travelling): Promise<Record<
   // It reconnects with its token, and once with an almost valid one.
   await (await connect({ url, device: operator, deviceToken: () => operatorToken })).close();
   await connect({ url, device: operator, deviceToken: () => `${operatorToken}x` }).catch(() => undefined);
+
+  // A new device comes with an invitation, and another one with the same.
+  const { token: invitation } = await client.call(devices.invite, {});
+  const invited = await connect({ url, device: createDevice(), token: invitation });
+  const invitedToken = invited.hello.auth?.deviceToken ?? "";
+  await invited.close();
+  await connect({ url, device: createDevice(), token: invitation }).catch(() => undefined);
 
   const identity = createDevice();
   const node = await connectNode(place, identity);
@@ -75,7 +83,7 @@ export async function travel(place: Place, planted: Travelling): Promise<Record<
   for (const event of ["nobody.knows", "push.apns.register", "exec.finished", "notifications.changed"])
     for (const payload of payloads) await node.call(nodes.event, { event, payload });
   await node.close();
-  return { operatorToken, nodeToken };
+  return { operatorToken, nodeToken, invitation, invitedToken };
 }
 
 /** Contents of files that exist to store one secret, by path. */

@@ -70,6 +70,9 @@ const SECRETS = {
 /** Keys of models: an admin may request them by name, and gets them. */
 const MODEL_KEYS = ["apiKey", "account", "fromEnvironment", "byEnvironment", "byFile", "byProgram"];
 
+/** Methods whose answer gives the caller a new secret, as `token`. */
+const ISSUING = new Set(["device.token.rotate", "device.pair.invite"]);
+
 /** Outputs that may contain a secret because it belongs to their reader, as `<secret> in <sink>`. */
 const ALLOWED = new Set([
   // An invalid value may be quoted to the caller who typed it, and to no one else.
@@ -172,8 +175,8 @@ describe("secrets", { timeout: 300_000 }, () => {
         .request(name, params, { expectFinal: true })
         .catch((error: unknown) => ({ error, text: String(error) }));
       const { token } = (outcome ?? {}) as { token?: unknown };
-      const given = name === "device.token.rotate" && typeof token === "string" ? token : undefined;
-      if (given !== undefined) made[`rotated${Object.keys(made).length}`] = given;
+      const given = ISSUING.has(name) && typeof token === "string" ? token : undefined;
+      if (given !== undefined) made[`issued${Object.keys(made).length}`] = given;
       const text = JSON.stringify(outcome, errorFields);
       seen.push([`answer of ${name}`, given === undefined ? text : text.replace(given, "what was asked for")]);
     };

@@ -150,6 +150,19 @@ describe("guesses", () => {
     ]);
   });
 
+  it("that a plugin denies get its reason, and count as failures like any other", async () => {
+    const denial = { allow: false, reason: "the link is used", code: "NOT_PAIRED", details: { code: "X" } } as const;
+    const vouch = () => Promise.resolve(denial);
+    const error = { code: "NOT_PAIRED", message: "the link is used", details: { code: "X" } };
+    const refused = { closeCode: 1008, closeReason: "the link is used", error };
+    await assert.rejects(handshake(connect({ auth: { token: "t" } }), context({ vouch })), refused);
+    const bare = () => Promise.resolve({ allow: false, reason: "" } as const);
+    assert.equal(await outcomeOf({ auth: { token: "t" } }, context({ vouch: bare })), "AUTH_UNAUTHORIZED");
+    const attempts = [...four.map((token) => withDevice({ token })), withDevice({ token: "right" })];
+    assert.deepEqual(await outcomes({ vouch }, attempts), ["X", "X", "X", "AUTH_RATE_LIMITED", "AUTH_RATE_LIMITED"]);
+    assert.equal(await outcomeOf({}, context({ vouch })), `ok: token ${ALL}`, "nobody is asked about the right secret");
+  });
+
   it("that a plugin vouches for do not count as failures, with or without a device", async () => {
     const auth = { token: "somebody" };
     const attempts = Array.from({ length: 12 }, (_, turn) => (turn % 2 ? { auth } : withDevice(auth)));

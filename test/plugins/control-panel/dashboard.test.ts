@@ -57,8 +57,9 @@ describe("svc dashboard", limited, () => {
 
     const device = createDevice();
     const first = await follow(t, link, device);
-    assert.deepEqual(first.auth?.scopes, ["operator.admin", "operator.read"]);
-    const again = await knock(ready.url, { device, auth: { token: String(first.auth?.deviceToken) } });
+    const { scopes, deviceToken = "" } = first.auth ?? {};
+    assert.deepEqual(scopes, ["operator.admin", "operator.read"]);
+    const again = await knock(ready.url, { device, auth: { token: deviceToken } });
     t.after(() => again.socket.ws.terminate());
     assert.ok(again.ok, "its device token replaces the link");
     const second = await follow(t, link, createDevice());
@@ -183,10 +184,10 @@ describe("svc dashboard in a terminal", { ...limited, ...inPseudoTerminal }, () 
     const { PATH, record } = opener(here, 0);
     const shown = terminal(t, here, [], { PATH, SVC_LOG_LEVEL: "warn" });
     assert.equal(await shown.ended, 0);
-    const [link] = LINK.exec(shown.shown()) ?? [];
+    const [link = ""] = LINK.exec(shown.shown()) ?? [];
     assert.equal(readFileSync(record, "utf8"), `${link}\n0\n`);
     assert.match(shown.shown(), /It was opened in your browser\.\n$/);
-    assert.ok((await follow(t, String(link), createDevice())).ok);
+    assert.ok((await follow(t, link, createDevice())).ok);
   });
 
   it("prints the link all the same if nothing opens it", async (t) => {
