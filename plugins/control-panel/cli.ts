@@ -4,7 +4,7 @@ import { type AnnounceContext, type CommandContext, defineCommands, isTerminal, 
 import type { GatewayClient } from "@svc/sdk/client";
 import { config } from "@svc/sdk/config";
 import { devices } from "@svc/sdk/devices";
-import { detailsCode, GatewayError, refusal } from "@svc/sdk/errors";
+import { detailsCode, GatewayError } from "@svc/sdk/errors";
 import { panel } from "@svc/sdk/panel";
 import { linkTo, pageOf, placeIn, type Place, tunnelTo, UNKNOWN_PLACE, wayAround } from "./cli-link.ts";
 import { openPage } from "./cli-open.ts";
@@ -94,9 +94,9 @@ async function signedIn(client: GatewayClient, gateway: string, ttlMs: number): 
   return { url: linkTo(page, token), expiresAtMs };
 }
 
-/** The command line adds `svc plugins why <plugin>`. */
 function withoutPlugin(what: string, plugin: string): GatewayError {
-  return refusal("UNKNOWN_METHOD", `this gateway ${what}, because its plugin ${plugin} does not run`, { plugin });
+  const why = `this gateway ${what}, because its plugin ${plugin} does not run`;
+  return new GatewayError("UNAVAILABLE", `${why}\nNext: svc plugins why ${plugin}`);
 }
 
 /** Where the gateway serves the panel: at the default place if it does not say, or not to this caller. */

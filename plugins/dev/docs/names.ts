@@ -25,7 +25,10 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
   },
   AWS_SECRET_ACCESS_KEY: { summary: "The secret of AWS_ACCESS_KEY_ID.", byDefault: "such accounts are refused" },
   AWS_SESSION_TOKEN: { summary: "The token of temporary AWS credentials.", byDefault: "none is sent" },
-  DISPLAY: { summary: "A display: the browser opens windows on it.", byDefault: "no windows" },
+  DISPLAY: {
+    summary: "A display: the browser opens windows on it, and `svc dashboard` the control panel.",
+    byDefault: "no windows",
+  },
   NO_COLOR: { summary: "Any value: `svc chat` prints no colours.", byDefault: "colours on a terminal" },
   OLLAMA_HOST: {
     summary: "The address at which an Ollama server is looked for.",
@@ -34,6 +37,10 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
   PATH: {
     summary: "Directories in which npm, git and the programs of tools are found.",
     byDefault: "that of the shell",
+  },
+  SSH_CONNECTION: {
+    summary: "Set by the SSH server: `svc dashboard` opens nothing and prints the command for a tunnel.",
+    byDefault: "the link is opened here",
   },
   SVC_APNS_KEY_ID: { summary: "Id of the key of Apple's push service.", byDefault: "nodes are not woken" },
   SVC_APNS_PRIVATE_KEY: {
@@ -97,6 +104,10 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
   SVC_VERSION: { summary: "The version that the gateway and `svc` report.", byDefault: "that of the package" },
   SVC_WATCHDOG: { summary: "`off`: nothing watches the event loop.", byDefault: "the plugin watchdog runs" },
   WAYLAND_DISPLAY: { summary: "As `DISPLAY`, of another display system.", byDefault: "no windows" },
+  WSL_DISTRO_NAME: {
+    summary: "Set by the Windows Subsystem for Linux: `svc dashboard` opens the browser of Windows with wslview.",
+    byDefault: "xdg-open opens the link",
+  },
   XDG_CONFIG_HOME: {
     summary: "The parent of `systemd/user`, in which `svc gateway install` writes the service definition.",
     byDefault: ".config in the home directory",
