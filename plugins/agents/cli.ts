@@ -1,11 +1,11 @@
 /** `svc agents ...`: agents, their identities and their files. */
+import { oneLine } from "@svc/kit/identity";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { GatewayError, invalidRequest, isGatewayError, messageOf, type ParamsOf, type ResultOf } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
 import { detailsCode } from "@svc/sdk/errors";
-import { oneLine } from "./directory/identity.ts";
 import { versionVerb } from "./versions/cli.ts";
 
 const READ = ["operator.read"];

@@ -2,10 +2,10 @@
 import { homedir } from "node:os";
 import { newOwner } from "@svc/kit/lease";
 import { definePlugin, type Denial, HOOKS, lazy, live } from "@svc/sdk";
-import { AgentDirectory, agentEvent, AgentRuns, agents, IdentityFiles } from "@svc/sdk/agents";
+import { AgentDirectory, agentEvent, AgentIdentities, AgentRuns, agents, IdentityFiles } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
-import { Credentials, GatewayInfo } from "@svc/sdk/gateway";
+import { Credentials, GatewayInfo, panelBasePath } from "@svc/sdk/gateway";
 import { ImageDescriptions } from "@svc/sdk/media";
 import { ModelPolicy, Models } from "@svc/sdk/models";
 import { sessions, Sessions } from "@svc/sdk/sessions";
@@ -13,6 +13,7 @@ import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool, Tools } from "@svc/sdk/tools";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { AgentAdmin } from "./directory/admin.ts";
+import { createIdentities } from "./directory/identities.ts";
 import { createSessionArchive } from "./directory/session-archive.ts";
 import { AgentsConfig, QueueConfig } from "./config.ts";
 import { createDirectoryHandlers } from "./directory/methods.ts";
@@ -55,12 +56,13 @@ export default definePlugin({
     delivery: live(Delivery),
     descriptions: live(ImageDescriptions),
   },
-  provides: [AgentRuns, AgentDirectory, ModelPolicy, IdentityFiles],
+  provides: [AgentRuns, AgentDirectory, AgentIdentities, ModelPolicy, IdentityFiles],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
     const places = () => ({ stateDir: services.host.stateDir, home: homedir() });
     const directory = createLiveAgents(gateway.config, places);
+    const panelBase = () => panelBasePath(services.host.panel);
     let queue = gateway.sections["messages.queue"];
 
     const versionStore = new VersionStore(services);
@@ -115,10 +117,19 @@ export default definePlugin({
     gateway.extend(SetupPart, "workspace", workspace);
     gateway.provide(AgentRuns, runs);
     gateway.provide(AgentDirectory, directory);
+    gateway.provide(AgentIdentities, createIdentities(directory, panelBase));
     gateway.provide(ModelPolicy, createModelPolicy(directory));
     gateway.provide(IdentityFiles, versions);
     gateway.serve(agents, {
-      ...createDirectoryHandlers({ services, agents: directory, admin, places, identityFiles: versions, written }),
+      ...createDirectoryHandlers({
+        services,
+        agents: directory,
+        admin,
+        places,
+        identityFiles: versions,
+        panelBase,
+        written,
+      }),
       ...createVersionHandlers({ agents: directory, store: versionStore, versions, written }),
       ...createRunHandlers({
         services,

@@ -72,6 +72,15 @@ export interface PanelPlace {
   readonly root?: string;
 }
 
+/**
+ * Path below which the control panel is served: begins with a slash, does not end with one, or is empty. Spec:
+ * http/control-panel.md §1.
+ */
+export function panelBasePath({ basePath }: Pick<PanelPlace, "basePath">): string {
+  const path = basePath.trim();
+  return (path.startsWith("/") || path === "" ? path : `/${path}`).replace(/\/$/, "");
+}
+
 /** Facts about this gateway. */
 export interface GatewayInfo {
   readonly version: string;

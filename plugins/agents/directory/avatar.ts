@@ -1,8 +1,8 @@
 /** Images of a workspace as data URLs. */
 import { readWithin } from "@svc/kit/files";
+import { avatarKind } from "@svc/kit/identity";
 import { sniffImage } from "@svc/kit/media";
 import { isGatewayError } from "@svc/sdk";
-import { avatarKind } from "./identity.ts";
 
 /** Choice: largest image in bytes that a response contains. */
 export const MAX_AVATAR_BYTES = 256 * 1024;

@@ -1,19 +1,17 @@
 /** Handlers of `agent.identity.get` and `agents.*`, except those of file versions. */
 import { readdir } from "node:fs/promises";
 import { normalizeId } from "@svc/kit/agent-address";
-import { diskRefusal, readWithin } from "@svc/kit/files";
-import { type Handlers, invalidRequest, isGatewayError } from "@svc/sdk";
+import { type Handlers, invalidRequest } from "@svc/sdk";
 import type { agents, IdentityFiles } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { AgentAdmin } from "./admin.ts";
 import { avatarUrl } from "./avatar.ts";
-import { type AgentSettings, type ConfiguredAgents, findAgent, type Identity } from "./directory.ts";
-import { avatarKind, mergeIdentity, parseIdentity, presentIdentity } from "./identity.ts";
+import { type AgentSettings, type ConfiguredAgents, findAgent } from "./directory.ts";
+import { fileIdentity, presentAgent } from "./identities.ts";
+import { mergeIdentity } from "./identity.ts";
 import { agentHome, type Places } from "./workspace.ts";
 import { listFiles, readFile, writeFile } from "./workspace-files.ts";
 
-/** Choice: bytes of `IDENTITY.md` that are parsed. */
-const IDENTITY_HEAD_BYTES = 64 * 1024;
 /** Choice: total characters of all images in one list; the remaining agents are listed without an image. */
 const MAX_LIST_IMAGES = 4 * 1024 * 1024;
 
@@ -23,6 +21,8 @@ export interface DirectorySources {
   readonly admin: AgentAdmin;
   readonly places: () => Places;
   readonly identityFiles: IdentityFiles;
+  /** Current base path of the control panel. */
+  readonly panelBase: () => string;
   /** To be called after a workspace file was written. */
   readonly written: () => void;
 }
@@ -30,7 +30,7 @@ export interface DirectorySources {
 type DirectoryHandlers = Omit<Handlers<typeof agents>, "run" | "wait" | "filesLog" | "filesDiff" | "filesRestore">;
 
 export function createDirectoryHandlers(sources: DirectorySources): DirectoryHandlers {
-  const { services, agents, admin, identityFiles, places, written } = sources;
+  const { services, agents, admin, identityFiles, places, panelBase, written } = sources;
   const { sessions } = services;
 
   return {
@@ -54,11 +54,7 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
     },
 
     async identity({ params }) {
-      const agent = addressed(params, sessions, agents);
-      const file = await fileIdentity(agent.workspace);
-      const images = await showableImages(agent.workspace, [agent.identity?.avatar, file.avatar]);
-      const { id: agentId, name, identity: configured } = agent;
-      return presentIdentity({ agentId, name, configured, file, hasImage: (path) => images.has(path) });
+      return presentAgent(addressed(params, sessions, agents), panelBase());
     },
 
     create: async ({ params, principal }) => ({ ok: true as const, ...(await admin.create(params, principal)) }),
@@ -121,23 +117,4 @@ async function unlisted(agents: ConfiguredAgents, places: Places): Promise<reado
     .filter((id) => !agents.has(id))
     .toSorted()
     .map((id) => agents.settings(id));
-}
-
-/** Empty for a missing or unreadable file, so that the list of agents does not depend on it. */
-async function fileIdentity(workspace: string): Promise<Identity> {
-  try {
-    const file = await readWithin(workspace, "IDENTITY.md", IDENTITY_HEAD_BYTES);
-    return parseIdentity(file?.bytes.toString("utf8") ?? "");
-  } catch (error) {
-    if (isGatewayError(error) || diskRefusal(error, workspace, { permissions: "UNAVAILABLE" })) return {};
-    throw error;
-  }
-}
-
-async function showableImages(workspace: string, avatars: readonly (string | undefined)[]): Promise<Set<string>> {
-  const paths = avatars.flatMap((avatar) =>
-    avatar !== undefined && avatarKind(avatar.trim()) === "path" ? [avatar.trim()] : [],
-  );
-  const urls = await Promise.all(paths.map((path) => avatarUrl(workspace, path)));
-  return new Set(paths.filter((_, index) => urls[index] !== undefined));
 }

@@ -42,12 +42,16 @@ export async function look(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a link, a FIFO, a directory, or a file with several hard links */
-export function requirePlain(stats: Stats, name: string): void {
+/**
+ * @param hardLinks files with several hard links are accepted
+ * @throws GatewayError `INVALID_REQUEST` for a link, a FIFO, a directory, or a file with several hard links
+ */
+export function requirePlain(stats: Stats, name: string, hardLinks = false): void {
   if (stats.isSymbolicLink()) invalidRequest(`${printable(name)} is a symbolic link; replace it with a plain file`);
   if (stats.isDirectory()) invalidRequest(`${printable(name)} is a directory; name a plain file`);
   if (!stats.isFile()) invalidRequest(`${printable(name)} is not a plain file; replace it with one`);
-  if (stats.nlink > 1) invalidRequest(`${printable(name)} has several hard links; replace it with a copy`);
+  if (stats.nlink > 1 && !hardLinks)
+    invalidRequest(`${printable(name)} has several hard links; replace it with a copy`);
 }
 
 /** `root` with links resolved, because an operator may use a link there. `undefined`: it does not exist. */

@@ -24,6 +24,17 @@ export interface RootedFile {
   readonly isCut: boolean;
 }
 
+/** Options of a read. */
+export interface RootedReadOptions {
+  /** Only the first bytes of the file. Default: the whole file, at most 1 MiB. */
+  readonly head?: number;
+  /**
+   * Accepts files with several hard links, which some package managers create. Only for directories in which nobody
+   * but the operator writes. Default false.
+   */
+  readonly hardLinks?: boolean;
+}
+
 /**
  * The file under a name below `root`; `undefined`: none.
  * @throws GatewayError `INVALID_REQUEST` for a link, a FIFO, a directory, or a file with several hard links
@@ -50,11 +61,17 @@ export async function directoryWithin(root: string, name: string): Promise<strin
 }
 
 /**
- * Reads a file below `root`, completely or its first `head` bytes.
+ * Reads a file below `root`, completely or its first bytes.
+ * @param options a number stands for `head`
  * @returns `undefined` if the file does not exist
  * @throws GatewayError `INVALID_REQUEST` as in `statWithin`, and for more than 1 MiB without `head`
  */
-export async function readWithin(root: string, name: string, head?: number): Promise<RootedFile | undefined> {
+export async function readWithin(
+  root: string,
+  name: string,
+  options: number | RootedReadOptions = {},
+): Promise<RootedFile | undefined> {
+  const { head, hardLinks }: RootedReadOptions = typeof options === "number" ? { head: options } : options;
   const steps = stepsOf(name);
   const last = steps.at(-1) ?? "";
   const real = await realRoot(root);
@@ -63,12 +80,12 @@ export async function readWithin(root: string, name: string, head?: number): Pro
     const path = join(directory.base, last);
     const seen = await look(path);
     if (!seen) return undefined;
-    requirePlain(seen, name);
+    requirePlain(seen, name, hardLinks);
     const file = await openPlain(path, name);
     try {
       const stats = await file?.stat();
       if (!file || !stats) return undefined;
-      requirePlain(stats, name);
+      requirePlain(stats, name, hardLinks);
       await requireSame(directory, last, stats, name);
       return await readOpen(file, stats, name, head);
     } finally {

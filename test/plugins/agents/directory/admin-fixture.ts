@@ -68,6 +68,7 @@ export async function openAdmin(t: TestContext, { file = {}, edit, versions, arc
     agentOf: (key: string) => agentOf(key, rules()),
   };
   const handlers = createDirectoryHandlers({
+    panelBase: () => "",
     services: { sessions },
     agents: live,
     admin,

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  avatarKind,
-  type Looks,
-  mergeIdentity,
-  parseIdentity,
-  presentIdentity,
-  withIdentity,
-} from "../../../../plugins/agents/directory/identity.ts";
+import { avatarKind, type Looks, presentIdentity } from "@svc/kit/identity";
+import { mergeIdentity, parseIdentity, withIdentity } from "../../../../plugins/agents/directory/identity.ts";
 
 describe("IDENTITY.md", () => {
   const lines: [line: string, found: object][] = [
@@ -105,6 +99,21 @@ describe("what clients are shown", () => {
       "an image by its address",
       { configured: { avatar: "a.png" }, hasImage: () => true },
       { name: "Assistant", avatar: "/avatar/ada" },
+    ],
+    [
+      "an image below the base path of the control panel",
+      { configured: { avatar: "a.png" }, hasImage: () => true, base: "/panel" },
+      { name: "Assistant", avatar: "/panel/avatar/ada" },
+    ],
+    [
+      "the override before everything else",
+      { override: { name: "Eve", avatar: "E" }, configured: { name: "Ada", avatar: "AB" }, file: { emoji: "🦉" } },
+      { name: "Eve", avatar: "E", emoji: "🦉" },
+    ],
+    [
+      "no override that is blank or cannot be shown",
+      { override: { name: " ", avatar: "not an avatar" }, configured: { name: "Ada", avatar: "AB" } },
+      { name: "Ada", avatar: "AB" },
     ],
     ["no image that is not there", { configured: { avatar: "a.png" } }, { name: "Assistant", avatar: "A" }],
     ["no script", { configured: { avatar: "javascript:alert(1)" } }, { name: "Assistant", avatar: "A" }],
