@@ -106,6 +106,7 @@ describe("a key of the configuration", { timeout: 120_000 }, () => {
         (key) => [key, ["plugins/talk/settings.ts", "interruptOnSpeech, ...flat }: TalkConfig"]] as const,
       ),
     ),
+    "ui.seamColor": ["plugins/talk/settings.ts", "config.ui.seamColor"],
     "secrets.defaults.": ["plugins/secrets/config.ts", "Record<string, string>> = defaults"],
     "models.discovery.": ["plugins/models/catalogue/servers.ts", '["ollama", "lmstudio"] as const'],
     "models.providers.*.auth": ["plugins/models/config.ts", '(auth) => auth === "api-key"'],

@@ -1,54 +1,46 @@
 /** Control panel: serves the page with which people use the gateway in a browser, and what other plugins add to it. */
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, extname, join } from "node:path";
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, live } from "@svc/sdk";
+import { AgentIdentities } from "@svc/sdk/agents";
+import { GatewayInfo } from "@svc/sdk/gateway";
 import { panel, PanelCard, PanelPage } from "@svc/sdk/panel";
+import { PluginControl } from "@svc/sdk/plugins";
+import { Additions } from "./additions.ts";
 import { UiConfig } from "./config.ts";
-
-const TYPES: Record<string, string> = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "application/javascript; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".svg": "image/svg+xml",
-  ".webmanifest": "application/manifest+json",
-  ".png": "image/png",
-};
+import { createServe } from "./serve.ts";
 
 export default definePlugin({
   id: "control-panel",
   api: "^1.0.0",
   section: "ui",
   config: UiConfig,
+  requires: { host: GatewayInfo, control: PluginControl, agents: live(AgentIdentities) },
 
   setup(gateway) {
-    gateway.own(PanelPage);
-    gateway.own(PanelCard);
+    const { clock, log, services, signal: stopped } = gateway;
+    let { config } = gateway;
+    gateway.configChanged((next) => void (config = next));
+
+    const place = () => services.host.panel;
+    const [pages, cards] = [gateway.own(PanelPage), gateway.own(PanelCard)];
+    const inspect = (id: string) => services.control.inspect(id);
+    const additions = new Additions({ pages, cards, control: { inspect }, place, clock, log, stopped });
+    gateway.serve(panel, {
+      pages: () => ({ pages: additions.listPages() }),
+      cards: async () => ({ cards: await additions.listCards() }),
+    });
     gateway.route({
       method: "GET",
       path: "/*path",
       auth: "plugin",
       isFallback: true,
       summary: "the control panel",
-      async handler({ path }) {
-        const root = join(
-          dirname(createRequire(import.meta.url).resolve("@svc/plugin-control-panel/package.json")),
-          "dist/ui",
-        );
-        const name = extname(path) === "" ? "index.html" : path.slice(1);
-        const body = (await readFile(join(root, name))) as Uint8Array;
-        const page = name === "index.html" ? body.toString().replaceAll('"./', '"/') : body;
-        return {
-          headers: {
-            "Content-Type": TYPES[extname(name)] ?? "application/octet-stream",
-            "Cache-Control": "no-cache",
-            "Content-Security-Policy":
-              "default-src 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; font-src 'self'; connect-src 'self' ws: wss:",
-          },
-          body: page,
-        };
-      },
+      handler: createServe({
+        place,
+        stateDir: () => services.host.stateDir,
+        ui: () => config,
+        agents: services.agents,
+        pages: additions,
+      }),
     });
-    gateway.serve(panel, { pages: () => ({ pages: [] }), cards: () => ({ cards: [] }) });
   },
 });

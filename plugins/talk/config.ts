@@ -1,4 +1,4 @@
-/** The sections `talk` and `ui`. Spec: http/config-keys.md. */
+/** The section `talk`. Spec: http/config-keys.md. */
 import { type Static, Strict, Type } from "@svc/sdk";
 import { SecretSetting } from "@svc/sdk/secrets";
 
@@ -39,18 +39,3 @@ export const TalkConfig = Strict(
   { title: "Talk", description: "Voices of clients that speak" },
 );
 export type TalkConfig = Static<typeof TalkConfig>;
-
-/** Section `ui`. */
-export const UiConfig = Strict(
-  {
-    seamColor: Type.Optional(
-      Type.String({
-        pattern: "^#?[0-9a-fA-F]{6}$",
-        description: "colour of the clients' frames, as 6 hexadecimal digits",
-        reload: "hot",
-      }),
-    ),
-  },
-  { title: "Clients", description: "How clients look" },
-);
-export type UiConfig = Static<typeof UiConfig>;

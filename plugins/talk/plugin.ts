@@ -1,14 +1,15 @@
 /** Talk mode and wake words of voice clients; stops a voice when a person speaks. */
 import { coversScope, definePlugin, live } from "@svc/sdk";
+import { ConfigStore } from "@svc/sdk/config";
 import { refusal } from "@svc/sdk/errors";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { revealSetting, type SecretRef, Secrets } from "@svc/sdk/secrets";
 import { Sessions } from "@svc/sdk/sessions";
 import { Speech } from "@svc/sdk/speech";
 import { talk, talkMode, voicewake, voicewakeChanged } from "@svc/sdk/talk";
-import { TalkConfig, UiConfig } from "./config.ts";
+import { TalkConfig } from "./config.ts";
 import { readMode, requirePhone } from "./mode.ts";
-import { talkSettings } from "./settings.ts";
+import { seamColorOf, talkSettings } from "./settings.ts";
 import { WakeWords } from "./wake-words.ts";
 
 /** Lets a client read the keys of `talk.config` without `operator.admin`. Spec: protocol/methods-talk.md §1. */
@@ -18,21 +19,22 @@ export default definePlugin({
   id: "talk",
   api: "^1.0.0",
   config: TalkConfig,
-
-  requires: { host: GatewayInfo, secrets: live(Secrets), sessions: live(Sessions), speech: live(Speech) },
+  requires: {
+    host: GatewayInfo,
+    store: ConfigStore,
+    secrets: live(Secrets),
+    sessions: live(Sessions),
+    speech: live(Speech),
+  },
 
   setup(gateway) {
     const { clock, services, hooks } = gateway;
     let { config } = gateway;
-    const ui: UiConfig = {};
-    gateway.configChanged((next) => {
-      config = next;
-
-    });
+    gateway.configChanged((next) => void (config = next));
 
     const tellMode = gateway.event(talkMode);
     gateway.serve(talk, {
-      config({ params: { includeSecrets = false }, principal }) {
+      async config({ params: { includeSecrets = false }, principal }) {
         const { scopes } = principal;
         if (includeSecrets && !scopes.includes(SECRETS_SCOPE) && !coversScope(scopes, "operator.admin")) {
           throw refusal("MISSING_SCOPE", `missing scope: ${SECRETS_SCOPE}`, { scope: SECRETS_SCOPE });
@@ -40,7 +42,8 @@ export default definePlugin({
         const mainKey = services.sessions.get()?.defaults().mainKey;
         const reveal = (key: string | SecretRef) =>
           revealSetting(key, services.secrets.get(), "a key of the section talk");
-        return talkSettings({ config, ui, mainKey, reveal: includeSecrets ? reveal : undefined });
+        const seamColor = await seamColorOf(services.store);
+        return talkSettings({ config, seamColor, mainKey, reveal: includeSecrets ? reveal : undefined });
       },
       mode({ params, connection }) {
         requirePhone(connection, services.host.connections());

@@ -1,8 +1,9 @@
 /** The result of `talk.config`: the sections as voice clients read them. Spec: protocol/methods-talk.md §1. */
-import type { ResultOf } from "@svc/sdk";
+import { isGatewayError, matches, type ResultOf, Type } from "@svc/sdk";
+import type { ConfigStore } from "@svc/sdk/config";
 import type { SecretRef } from "@svc/sdk/secrets";
 import type { talk, TalkSettings } from "@svc/sdk/talk";
-import type { TalkConfig, UiConfig } from "./config.ts";
+import type { TalkConfig } from "./config.ts";
 
 type Voice = NonNullable<TalkConfig["providers"]>[string];
 
@@ -14,17 +15,32 @@ const REDACTED = "__SVC_REDACTED__";
 /** What the result is made of. */
 export interface SettingsParts {
   readonly config: TalkConfig;
-  readonly ui: UiConfig;
+  /** `ui.seamColor`; absent: none is set. */
+  readonly seamColor: string | undefined;
   /** Key of the main session; absent: no plugin has sessions. */
   readonly mainKey: string | undefined;
   /** Returns the value of a key. Absent: keys are hidden. */
   readonly reveal?: ((key: string | SecretRef) => Promise<string>) | undefined;
 }
 
+/** The part of the configuration that belongs to the plugin `control-panel`. */
+const Coloured = Type.Object({ ui: Type.Object({ seamColor: Type.String() }) });
+
+/** `ui.seamColor`. Choice: none while the configuration file is invalid or unreadable, since the voice does not depend on it. */
+export async function seamColorOf(store: Pick<ConfigStore, "snapshot">): Promise<string | undefined> {
+  try {
+    const { valid, config } = await store.snapshot();
+    return valid && matches(Coloured, config) ? config.ui.seamColor : undefined;
+  } catch (error) {
+    if (isGatewayError(error)) return undefined;
+    throw error;
+  }
+}
+
 /** A part without values is left out. @throws GatewayError as `reveal` does */
 export async function talkSettings({
   config,
-  ui,
+  seamColor,
   mainKey,
   reveal,
 }: SettingsParts): Promise<ResultOf<typeof talk.config>> {
@@ -33,7 +49,7 @@ export async function talkSettings({
     config: {
       ...(Object.keys(settings).length > 0 && { talk: await withKeys(settings, reveal) }),
       ...(mainKey !== undefined && { session: { mainKey } }),
-      ...(ui.seamColor !== undefined && { ui: { seamColor: ui.seamColor } }),
+      ...(seamColor !== undefined && { ui: { seamColor } }),
     },
   };
 }

@@ -35,6 +35,8 @@ const ROUTES: readonly { readonly file: string; readonly method: string; readonl
 const OF_NETWORKS = ["mattermost/plugin.ts", "mattermost/plugin.ts", "slack/plugin.ts", "telegram/plugin.ts"];
 /** Routes with further ways in, which the tests of their plugin check: this machine, and capabilities of nodes. */
 const WITH_CAPABILITIES = ["canvas/plugin.ts"];
+/** The files of the control panel are public; whoever uses it connects over WebSocket. */
+const PUBLIC = ["control-panel/plugin.ts"];
 
 /** A credential of a request, and what it grants. */
 interface Carried {
@@ -147,7 +149,10 @@ describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () =>
       const text = await readFile(join(root, "plugins", file), "utf8");
       found.push(...[...text.matchAll(/gateway\.route\(\s*\{/g)].map(() => file));
     }
-    assert.deepEqual(found.sort(), [...ROUTES.map(({ file }) => file), ...OF_NETWORKS, ...WITH_CAPABILITIES].sort());
+    assert.deepEqual(
+      found.sort(),
+      [...ROUTES.map(({ file }) => file), ...OF_NETWORKS, ...WITH_CAPABILITIES, ...PUBLIC].sort(),
+    );
   });
 
   it("over WebSocket, the token of webhooks and a device token without its device are refused", async () => {

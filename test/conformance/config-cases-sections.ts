@@ -179,6 +179,7 @@ export const SECTIONS_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "canvasHost.": "plugins/canvas/serving.test.ts",
   "talk.": "plugins/talk/talk.test.ts",
   "ui.seamColor": "plugins/talk/talk.test.ts",
+  "ui.assistant.": "plugins/control-panel/identity.test.ts",
   "update.channel": "plugins/update/npm-update.test.ts",
   "update.checkOnStart": "plugins/update/decisions.test.ts",
   "update.auto.": "plugins/update/decisions.test.ts",

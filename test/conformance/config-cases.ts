@@ -246,6 +246,8 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "tools.web.fetch.": "plugins/web/fetch-tool.test.ts",
   "gateway.auth.rateLimit.": "host/gateway-config.test.ts",
   "gateway.controlUi.enabled": "host/auth/bind.test.ts",
+  "gateway.controlUi.basePath": "plugins/control-panel/serving.test.ts",
+  "gateway.controlUi.root": "plugins/control-panel/serving.test.ts",
   "gateway.controlUi.allowInsecureAuth": "host/gateway-config.test.ts",
   "gateway.controlUi.dangerouslyDisableDeviceAuth": "host/gateway-config.test.ts",
   "gateway.reload.mode": "host/reconfigure.test.ts",

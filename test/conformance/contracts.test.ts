@@ -66,6 +66,7 @@ const NAMESPACES: readonly {
   { id: "devices", contract: contracts.devices },
   { id: "health", contract: contracts.health, open: ["check", "status", "presence", "event"] },
   { id: "heartbeat", contract: contracts.heartbeat, open: ["last", "set"] },
+  { id: "control-panel", contract: contracts.panel },
   { id: "logs", contract: contracts.logs },
   { id: "media", contract: contracts.media, needs: ["transcribe", "describe"] },
   { id: "memory", contract: contracts.memory, open: ["doctor"] },

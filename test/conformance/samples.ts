@@ -16,6 +16,7 @@ import { media } from "@svc/sdk/media";
 import { memory } from "@svc/sdk/memory";
 import { models } from "@svc/sdk/models";
 import { nodeCanvas, nodes } from "@svc/sdk/nodes";
+import { panel } from "@svc/sdk/panel";
 import { plugins } from "@svc/sdk/plugins";
 import { push } from "@svc/sdk/push";
 import { secrets } from "@svc/sdk/secrets";
@@ -56,7 +57,7 @@ const ofAgents = {
   webLogin,
 };
 const ofPeople = { devices, execApproval, execApprovals, nodeCanvas, nodes, push, talk, voicewake };
-const ofTheHost = { config, health, logs, plugins, secrets, storage, update, webhooks, wizard };
+const ofTheHost = { config, health, logs, panel, plugins, secrets, storage, update, webhooks, wizard };
 /** Every contract of the full bundle. */
 export const contracts = { ...ofAgents, ...ofPeople, ...ofTheHost };
 
@@ -236,6 +237,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   wake: [() => ({ mode: "next-heartbeat", text: "hi" }), () => ({ mode: "now", text: " " })],
   "last-heartbeat": [() => undefined, () => ({})],
   "set-heartbeats": [() => ({ enabled: false }), () => ({ enabled: true })],
+  "panel.pages": [() => ({})],
+  "panel.cards": [() => ({})],
   "logs.tail": [() => ({}), () => ({ ...LOG_PART, cursor: 0, limit: 10, maxBytes: 1_000, level: "info" })],
   "models.list": [() => undefined, () => ({})],
   "models.status": [() => undefined],

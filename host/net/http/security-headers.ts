@@ -1,4 +1,4 @@
-/** Headers that every HTTP response carries. Spec: §4.4, http/auth.md §4 "Responses", http/control-panel.md §5. */
+/** Headers that every HTTP response carries. Spec: §4.4, http/auth.md §4 "Responses". */
 import { type IncomingMessage, ServerResponse } from "node:http";
 
 const FIXED = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" } as const;

@@ -22,6 +22,7 @@ export const DOMAINS = [
   "memory",
   "models",
   "nodes",
+  "panel",
   "plugins",
   "protocol",
   "push",

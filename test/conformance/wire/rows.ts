@@ -4,7 +4,7 @@
  */
 
 /** Parts of the gateway that do not exist yet. */
-export type Capability = "control panel files" | "tailnet";
+export type Capability = "tailnet";
 
 export type Row =
   /** Tested. */
@@ -369,7 +369,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "H10.2": "Order: hooks",
   "H10.3": { row: "Order: tools/invoke, /v1", untested: "each path belongs to one plugin, so no order is visible" },
   "H10.4": { row: "Order: canvas", untested: "each path belongs to one plugin, so no order is visible" },
-  "H10.5": { row: "Order: control panel", later: "control panel files" },
+  "H10.5": "Order: control panel (choice: after the probes)",
   "H10.6": "404 (choice: JSON)",
   "H10.7": "500 (choice: JSON with an id)",
   "H10.8": "Upgrade skips the pipeline",

@@ -83,7 +83,7 @@ describe("keys of existing configurations", () => {
 
   it("without effect are valid, each reported with its reason, without other warnings", () => {
     const file = givenConfig("/x/svc.json", {
-      gateway: { mode: "local", controlUi: { basePath: "/ui" } },
+      gateway: { mode: "local", controlUi: { basePath: "/ui" }, channelHealthCheckMinutes: 5 },
       hooks: { internal: { enabled: true } },
       commands: { native: "auto", restart: true },
       messages: { ackReaction: "eyes", queue: { mode: "collect" } },
@@ -96,7 +96,7 @@ describe("keys of existing configurations", () => {
       withoutEffect.map(({ path }) => path),
       [
         "gateway.mode",
-        "gateway.controlUi.basePath",
+        "gateway.channelHealthCheckMinutes",
         "hooks.internal",
         "commands.native",
         "commands.restart",

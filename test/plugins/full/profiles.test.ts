@@ -7,7 +7,20 @@ import { bundleProfiles } from "../../../host/kernel/profiles.ts";
 /** First part of the names of methods that a client of the profile needs. */
 const PROMISES: Readonly<Record<string, readonly string[]>> = {
   minimal: ["config", "health", "plugins", "status"],
-  chat: ["agent", "agents", "chat", "config", "device", "health", "models", "plugins", "secrets", "sessions", "status"],
+  chat: [
+    "agent",
+    "agents",
+    "chat",
+    "config",
+    "device",
+    "health",
+    "models",
+    "panel",
+    "plugins",
+    "secrets",
+    "sessions",
+    "status",
+  ],
 };
 
 const profiles = bundleProfiles();

@@ -13,7 +13,7 @@ import { until } from "../../until.ts";
 import { nodeScene } from "../nodes/scene.ts";
 
 const limited = { timeout: 120_000 };
-const PLUGINS = ["storage-sqlite", "sessions", "secrets", "talk"];
+const PLUGINS = ["storage-sqlite", "sessions", "secrets", "talk", "control-panel"];
 const REDACTED = "__SVC_REDACTED__";
 
 const start = (t: TestContext, section: object, ui: object = {}) =>

@@ -1,0 +1,50 @@
+/** Headers of the control panel. Spec: http/control-panel.md §5. */
+
+const DIRECTIVES = [
+  "default-src 'self'",
+  "base-uri 'none'",
+  "object-src 'none'",
+  "frame-ancestors 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: https:",
+  "font-src 'self'",
+  "connect-src 'self' ws: wss:",
+];
+
+/** Of every response of the panel, including its 404s. Choice: fonts and styles of other servers are not allowed. */
+export const PANEL_HEADERS = {
+  "Content-Security-Policy": DIRECTIVES.join("; "),
+  "X-Frame-Options": "DENY",
+  "Cache-Control": "no-cache",
+} as const;
+
+/** An SVG that is opened by itself is a document whose scripts must never run. */
+export const SVG_HEADERS = { "Content-Security-Policy": [...DIRECTIVES, "sandbox"].join("; ") } as const;
+
+/** A sandboxed page has an origin of its own, so its requests are those of a foreign page. These files are public. */
+export const PUBLIC_HEADERS = {
+  "Access-Control-Allow-Origin": "*",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+} as const;
+
+/**
+ * Of a page of a plugin, which the panel shows in a frame: it runs scripts, but has no access to this origin and no
+ * network.
+ */
+export const PAGE_HEADERS = {
+  ...PUBLIC_HEADERS,
+  "Cache-Control": "no-cache",
+  "Content-Security-Policy": [
+    "sandbox allow-scripts allow-forms allow-modals allow-popups",
+    "default-src 'self' data: blob:",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "connect-src 'none'",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join("; "),
+} as const;
