@@ -4,7 +4,7 @@ import type { Handlers } from "@svc/sdk";
 import type { channelPairing } from "@svc/sdk/channels";
 import { defaultAccountOf, type ChannelAccounts } from "./accounts/channel-accounts.ts";
 import type { NewText } from "./outbox/outbox-store.ts";
-import type { ApprovedPairing, Pairing, PairingRequest } from "./access/pairing.ts";
+import { type ApprovedPairing, CODE_MS, type Pairing, type PairingRequest } from "./access/pairing.ts";
 
 export const LET_IN_TEXT = "You have access now. Write a message to begin.";
 
@@ -33,7 +33,12 @@ export function pairingMethods({
       return {
         pending: pending
           .filter(isWanted)
-          .map((one) => ({ ...personOf(one), code: one.code, expiresAtMs: one.expiresAt })),
+          .map((one) => ({
+            ...personOf(one),
+            code: one.code,
+            requestedAtMs: one.expiresAt - CODE_MS,
+            expiresAtMs: one.expiresAt,
+          })),
         approved: approved.filter(isWanted).map(viewOf),
       };
     },

@@ -1,5 +1,5 @@
 /** Devices: pairing during `connect`, device tokens, `device.*` methods and the `Devices` service. */
-import { definePlugin, type Denial, isGatewayError, Turns, Type } from "@svc/sdk";
+import { definePlugin, type Denial, invalidRequest, isGatewayError, Turns, Type } from "@svc/sdk";
 import { devicePairRequested, devicePairResolved, devices, Devices } from "@svc/sdk/devices";
 import { Credentials } from "@svc/sdk/gateway";
 import { Retention, Storage } from "@svc/sdk/storage";
@@ -7,6 +7,7 @@ import { Approvals } from "./approval.ts";
 import { DeviceStore } from "./device-store.ts";
 import { Gate } from "./gate.ts";
 import { Invitations } from "./invitations.ts";
+import { missing } from "./missing.ts";
 import { PendingStore } from "./pending-store.ts";
 import { pendingView } from "./records.ts";
 import { DEVICE_RETENTION, PENDING_RETENTION, STEPS } from "./schema.ts";
@@ -71,6 +72,11 @@ export default definePlugin({
       approve: ({ params, principal }) => directory.approve(params.requestId, principal),
       reject: ({ params }) => directory.reject(params.requestId),
       remove: ({ params, principal }) => directory.remove(params.deviceId, principal.id),
+      async rename({ params: { deviceId, displayName } }) {
+        const name = displayName.trim();
+        if (/\p{Cc}/u.test(name)) invalidRequest("a name is one line of visible characters");
+        return (await directory.rename(deviceId, name)) ? { deviceId, displayName: name } : missing.device(deviceId);
+      },
       invite: ({ params, principal }) => invitations.create(principal, params.ttlMs),
       rotate: ({ params, principal }) => tokens.rotate(params, principal),
       revoke: ({ params, principal }) => tokens.revoke(params.deviceId, params.role, principal.id),

@@ -73,6 +73,8 @@ export const channels = defineContract("channels", {
       timeoutMs: Type.Optional(
         Type.Integer({ minimum: 0, description: "milliseconds per probe, at least 1000; default 10000" }),
       ),
+      channel: Type.Optional(Type.String({ description: "only this channel; default: all" })),
+      accountId: Type.Optional(Type.String({ description: "only accounts with this id; default: all" })),
     }),
     result: Type.Object({
       ts: Type.Integer(),
@@ -81,7 +83,21 @@ export const channels = defineContract("channels", {
       channelDetailLabels: Type.Record(Type.String(), Type.String()),
       channelSystemImages: Type.Record(Type.String(), Type.String()),
       channelMeta: Type.Array(
-        Type.Object({ id: NonEmpty, label: Type.String(), detailLabel: Type.String(), systemImage: text }),
+        Type.Object({
+          id: NonEmpty,
+          label: Type.String(),
+          detailLabel: Type.String(),
+          systemImage: text,
+          login: Type.Optional(Type.Boolean({ description: "channels.login.start can log in an account" })),
+          logout: Type.Optional(Type.Boolean({ description: "channels.logout can delete a login" })),
+          probe: Type.Optional(Type.Boolean({ description: "`probe: true` contacts the network" })),
+          lacks: Type.Optional(
+            Type.Array(Type.String(), {
+              description:
+                "what the network cannot do: direct, groups, threads, replies, images, audio, videos, files, voice, reactions, edits, typing, buttons, polls",
+            }),
+          ),
+        }),
       ),
       channels: Type.Record(Type.String(), Type.Object({ configured: Type.Boolean() })),
       channelAccounts: Type.Record(Type.String(), Type.Array(ChannelAccountSnapshot)),
@@ -105,6 +121,7 @@ const person = {
 const Pending = Type.Object({
   ...person,
   code: NonEmpty,
+  requestedAtMs: Type.Optional(Type.Integer({ description: "epoch ms" })),
   expiresAtMs: Type.Integer({ description: "epoch ms" }),
 });
 const Approved = Type.Object({ ...person, approvedAtMs: Type.Integer({ description: "epoch ms" }) });
@@ -155,6 +172,9 @@ const loginAnswer = Type.Object({
   channel: NonEmpty,
   accountId: NonEmpty,
   step: LoginStepView,
+  expiresAtMs: Type.Optional(
+    Type.Integer({ description: "epoch ms at which the shown code, or else the whole login, ends; not after `done`" }),
+  ),
   path: Type.Optional(Type.String({ description: "key of the configuration that was written; only after `done`" })),
 });
 
@@ -178,6 +198,12 @@ export const channelLogin = defineContract("channels.login", {
       ),
     }),
     result: loginAnswer,
+  },
+  cancel: {
+    summary: "End an unfinished login; a call that waits for its next step fails",
+    scope: "operator.admin",
+    params: Strict({ loginId: NonEmpty }),
+    result: Type.Object({ cancelled: Type.Boolean({ description: "false: no such login" }) }),
   },
 });
 

@@ -21,12 +21,16 @@ export type LoginStep =
       readonly fields: readonly LoginField[];
       readonly state?: unknown;
     }
-  /** Show a link or QR code (`qr`: its content), then call `next`, which waits until it was used. */
+  /**
+   * Show a link or QR code (`qr`: its content), then call `next`, which waits until it was used. `next` returns another `show`
+   * with a new code when the old one expired; `expiresInMs`: how long the code is valid, for a countdown.
+   */
   | {
       readonly kind: "show";
       readonly message: string;
       readonly url?: string;
       readonly qr?: string;
+      readonly expiresInMs?: number;
       readonly state?: unknown;
     }
   /** The network accepted the login. `config`: keys to write below `channels.<id>`, or below the account; `undefined` removes one. */
@@ -35,6 +39,7 @@ export type LoginStep =
 /** Values that the steps of a login work with. */
 export interface LoginCall {
   readonly accountId: string;
+  /** Aborts when the person cancels, or the plugin `channels` stops. */
   readonly signal: AbortSignal;
 }
 

@@ -94,6 +94,13 @@ export const devices = defineContract("device", {
     params: Strict({ deviceId: NonEmpty }),
     result: Type.Object({ deviceId: NonEmpty }),
   },
+  rename: {
+    name: "device.pair.rename",
+    summary: "Name a paired device; the name precedes the one that the device reports",
+    scope: "operator.pairing",
+    params: Strict({ deviceId: NonEmpty, displayName: NonEmpty }),
+    result: Type.Object({ deviceId: NonEmpty, displayName: Type.String() }),
+  },
   invite: {
     name: "device.pair.invite",
     summary:

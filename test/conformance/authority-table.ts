@@ -36,12 +36,13 @@ const OURS: Readonly<Record<Scope, string>> = {
     "plugins.list storage.usage update.check webhooks.list webhooks.check webhooks.runs webhooks.run",
   "operator.write": "media.describe media.transcribe models.test webhooks.try",
   "operator.approvals": "exec.approval.list",
-  "operator.pairing": "channels.pairing.list channels.pairing.approve channels.pairing.remove device.pair.invite",
+  "operator.pairing":
+    "channels.pairing.list channels.pairing.approve channels.pairing.remove device.pair.invite device.pair.rename",
   "operator.admin":
     "agents.files.restore memory.index plugins.reload plugins.align plugins.install plugins.update " +
     "plugins.remove plugins.enable plugins.disable plugins.doctor exec.approvals.grants exec.approvals.forget " +
     "models.scan secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init " +
-    "channels.login.start channels.login.next skills.add skills.remove",
+    "channels.login.start channels.login.next channels.login.cancel skills.add skills.remove",
 };
 
 /** By method; all other methods are for admins. */

@@ -34,6 +34,7 @@ const named: readonly (readonly [method: string, params: object, message?: RegEx
   ["device.pair.approve", { requestId: "nope" }],
   ["device.pair.reject", { requestId: "nope" }],
   ["device.pair.remove", { deviceId: "nope" }],
+  ["device.pair.rename", { deviceId: "nope", displayName: "Desk" }],
   ["device.token.rotate", { deviceId: "nope", role: "operator" }],
   ["device.token.revoke", { deviceId: "nope", role: "operator" }],
   ["exec.approval.waitDecision", { id: "nope" }, /^approval expired or not found$/],

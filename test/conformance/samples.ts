@@ -134,7 +134,11 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ method: "GET", path: "/tabs" }),
     () => ({ method: "get", path: "/", query: { profile: "default" }, timeoutMs: 1_000 }),
   ],
-  "channels.status": [() => ({}), () => ({ probe: true, timeoutMs: 2_000 })],
+  "channels.status": [
+    () => ({}),
+    () => ({ probe: true, timeoutMs: 2_000 }),
+    () => ({ channel: "pigeon", accountId: "default" }),
+  ],
   send: [
     () => ({ ...TO_ANN, idempotencyKey: key() }),
     () => ({ ...TO_ANN, channel: "pigeon", accountId: "default", ...MAIN, idempotencyKey: key() }),
@@ -142,6 +146,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   poll: [], // see `unserved`
   "channels.login.start": [() => ({ channel: "pigeon" }), () => ({ channel: "pigeon", accountId: "default" })],
   "channels.login.next": [], // see `unserved`
+  "channels.login.cancel": [() => ({ loginId: "none" })],
   "channels.pairing.list": [() => ({}), () => ({ channel: "pigeon" })],
   "channels.pairing.approve": [], // see `unserved`
   "channels.pairing.remove": [() => ({ channel: "pigeon", senderId: "nobody" })],
@@ -164,6 +169,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "device.pair.invite": [() => ({}), () => ({ ttlMs: 60_000 })],
   "device.pair.approve": [({ approveDevice: requestId }) => ({ requestId })],
   "device.pair.reject": [({ rejectDevice: requestId }) => ({ requestId })],
+  "device.pair.rename": [({ deviceId }) => ({ deviceId, displayName: "Desk" })],
   "device.token.rotate": [
     ({ deviceId }) => ({ deviceId, role: "operator" }),
     ({ deviceId }) => ({ deviceId, role: "operator", scopes: ["operator.read"] }),

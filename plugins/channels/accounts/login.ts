@@ -12,6 +12,7 @@ import {
   lazy,
   type ResultOf,
   unavailable,
+  untilAborted,
 } from "@svc/sdk";
 import type { Channel, channelLogin, LoginStep, LoginStepView, webLogin } from "@svc/sdk/channels";
 import type { ConfigEdit, ConfigStore } from "@svc/sdk/config";
@@ -35,6 +36,9 @@ interface Login {
   readonly step: LoginStep;
   /** epoch ms */
   readonly startedAt: number;
+  /** epoch ms at which the shown code, or the login, ends. */
+  readonly expiresAt: number;
+  readonly cancelled: AbortController;
 }
 
 export interface LoginSources {
@@ -59,7 +63,7 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
   function keep(login: Login): void {
     for (const [id, { startedAt }] of logins) if (clock.now() - startedAt >= LOGIN_MS) logins.delete(id);
     const [oldest] = logins.keys();
-    if (oldest !== undefined && logins.size >= MAX_LOGINS) logins.delete(oldest);
+    if (oldest !== undefined && logins.size >= MAX_LOGINS && !logins.has(login.id)) logins.delete(oldest);
     logins.set(login.id, login);
   }
 
@@ -71,8 +75,19 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
       invalidRequest(`"${accountId}" is not an account id: use lower case letters, digits, - and _`);
     if (!value.login)
       invalidRequest(`channel ${channel} has no login; write its settings: svc config set channels.${channel} ...`);
-    const step = await called(contribution, [], (one) => one.login?.start({ accountId, signal }));
-    const login = { id: randomUUID(), channel, accountId, step, startedAt: clock.now() };
+    const cancelled = new AbortController();
+    const call = { accountId, signal: AbortSignal.any([signal, cancelled.signal]) };
+    const step = await called(contribution, [], (one) => one.login?.start(call));
+    const now = clock.now();
+    const login = {
+      id: randomUUID(),
+      channel,
+      accountId,
+      step,
+      startedAt: now,
+      expiresAt: endOf(step, now, now),
+      cancelled,
+    };
     keep(login);
     return login;
   }
@@ -88,12 +103,17 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
     const fields = step.kind === "form" ? step.fields : [];
     const secrets = fields.flatMap(({ key, secret = false }) => (secret ? (values[key] ?? []) : []));
     const { state } = step as { state?: unknown }; // `done` has none
-    const following = await called(contribution, secrets, (one) =>
-      one.login?.next({ accountId, state, answers: values, signal }),
-    );
+    const stop = login.cancelled.signal;
+    const call = { accountId, state, answers: values, signal: AbortSignal.any([signal, stop]) };
+    const following = await called(contribution, secrets, async (one) => {
+      const answer = one.login?.next(call);
+      return answer && untilAborted(answer, stop); // a channel may take its time to notice
+    });
+    stop.throwIfAborted(); // nothing is written for somebody who cancelled
     if (following.kind !== "done") {
-      keep({ ...login, step: following });
-      return { login: { ...login, step: following } };
+      const continued = { ...login, step: following, expiresAt: endOf(following, clock.now(), login.startedAt) };
+      keep(continued);
+      return { login: continued };
     }
     const path = await save(channel, accountId, asWritten(following.config ?? {}, given, values));
     logins.delete(id);
@@ -117,7 +137,7 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
   async function called(
     contribution: Contribution<Channel>,
     secrets: readonly string[],
-    work: (channel: Channel) => LoginStep | Promise<LoginStep> | undefined,
+    work: (channel: Channel) => LoginStep | undefined | Promise<LoginStep | undefined>,
   ): Promise<LoginStep> {
     try {
       const step = await accounts.call(contribution, async (channel) => work(channel));
@@ -150,6 +170,11 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
   const byMethods: Handlers<typeof channelLogin> = {
     start: ({ params }) => steps.start(params.channel, params.accountId),
     next: ({ params }) => steps.next(params.loginId, params.answers ?? {}),
+    cancel({ params: { loginId } }) {
+      const login = logins.get(loginId);
+      login?.cancelled.abort(new GatewayError("UNAVAILABLE", "the login was cancelled; nothing was written"));
+      return { cancelled: logins.delete(loginId) };
+    },
   };
   const byWeb: Handlers<typeof webLogin> = {
     async start({ params }) {
@@ -204,8 +229,14 @@ function asWritten(
   return Object.fromEntries(entries) as Readonly<Record<string, unknown>>; // `fromEntries` of mixed pairs is untyped
 }
 
+/** When the shown code or the login ends, epoch ms. */
+function endOf(step: LoginStep, now: number, startedAt: number): number {
+  const end = startedAt + LOGIN_MS;
+  return step.kind === "show" && step.expiresInMs !== undefined ? Math.min(end, now + step.expiresInMs) : end;
+}
+
 /** A login for the person who logs in: without its state. */
-function viewOf({ id, channel, accountId, step }: Login) {
+function viewOf({ id, channel, accountId, step, expiresAt }: Login) {
   const { kind, message } = step;
   const more: Partial<LoginStepView> =
     step.kind === "form"
@@ -213,5 +244,6 @@ function viewOf({ id, channel, accountId, step }: Login) {
       : step.kind === "show"
         ? { ...(step.url === undefined ? {} : { url: step.url }), ...(step.qr === undefined ? {} : { qr: step.qr }) }
         : {};
-  return { loginId: id, channel, accountId, step: { kind, message, ...more } };
+  const end = kind === "done" ? {} : { expiresAtMs: Math.round(expiresAt) };
+  return { loginId: id, channel, accountId, step: { kind, message, ...more }, ...end };
 }

@@ -1,7 +1,7 @@
 /** `channels.status`: channels, accounts and their state. Reads only. Spec: protocol/methods-channels.md §1. */
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, type Live, type ParamsOf, type ResultOf, unavailable, untilAborted } from "@svc/sdk";
-import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
+import type { ChannelAccountSnapshot, ChannelCapabilities, channels } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
 import { EVERYBODY } from "../access/admission.ts";
 import type { ApprovedPairing, PendingPairing } from "../access/pairing.ts";
@@ -30,7 +30,8 @@ export interface StatusSources {
 /** @throws GatewayError `UNAVAILABLE` a probe failed */
 export async function statusOf(params: ParamsOf<typeof channels.status>, sources: StatusSources): Promise<Status> {
   const { accounts, clock } = sources;
-  const all = accounts.channels();
+  const { channel: only, accountId } = params;
+  const all = only === undefined ? accounts.channels() : [accounts.chosen(only)];
   const entries = <T>(of: (channel: (typeof all)[number]) => T) =>
     Object.fromEntries(all.map((channel) => [channel.id, of(channel)]));
   const snapshots = await Promise.all(
@@ -38,7 +39,12 @@ export async function statusOf(params: ParamsOf<typeof channels.status>, sources
       async (channel) =>
         [
           channel.id,
-          await Promise.all(accounts.accounts(channel).map((listed) => snapshot(listed, params, sources))),
+          await Promise.all(
+            accounts
+              .accounts(channel)
+              .filter(({ account }) => account.id === (accountId ?? account.id))
+              .map((listed) => snapshot(listed, params, sources)),
+          ),
         ] as const,
     ),
   );
@@ -48,11 +54,41 @@ export async function statusOf(params: ParamsOf<typeof channels.status>, sources
     channelLabels: entries(({ value }) => value.label),
     channelDetailLabels: entries(({ value }) => value.label),
     channelSystemImages: {},
-    channelMeta: all.map(({ id, value }) => ({ id, label: value.label, detailLabel: value.label })),
+    channelMeta: all.map(({ id, value }) => ({
+      id,
+      label: value.label,
+      detailLabel: value.label,
+      login: value.login !== undefined,
+      logout: value.logout !== undefined,
+      probe: value.probe !== undefined,
+      lacks: lacksOf(value.capabilities),
+    })),
     channels: entries(({ value }) => ({ configured: value.accounts.some(isRun) })),
     channelAccounts: Object.fromEntries(snapshots),
     channelDefaultAccountId: entries(({ value }) => defaultAccountOf(value)),
   };
+}
+
+/** What a network cannot do, for people who wonder why something is missing. */
+function lacksOf(capabilities: ChannelCapabilities): string[] {
+  const { chats, media = [], threads, replies, voice, reactions, edits, typing, buttons, polls } = capabilities;
+  const has = {
+    direct: chats.includes("direct"),
+    groups: chats.includes("group"),
+    threads,
+    replies,
+    images: media.includes("image"),
+    audio: media.includes("audio"),
+    videos: media.includes("video"),
+    files: media.includes("file"),
+    voice,
+    reactions,
+    edits,
+    typing,
+    buttons,
+    polls: polls !== undefined,
+  };
+  return Object.entries(has).flatMap(([name, isThere]) => (isThere === true ? [] : [name]));
 }
 
 async function snapshot(

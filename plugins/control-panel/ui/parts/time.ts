@@ -39,6 +39,18 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 86_400_000)} d ${Math.floor((ms % 86_400_000) / 3_600_000)} h`;
 }
 
+/** A duration in whole hours or days, in words: `1 hour`, `30 days`. */
+export function wholeDuration(ms: number): string {
+  const [unit, size] = (
+    [
+      ["day", 86_400_000],
+      ["hour", 3_600_000],
+      ["minute", 60_000],
+    ] as const
+  ).find(([name, length]) => ms % length === 0 && (name !== "day" || ms > length)) ?? ["second", 1_000];
+  return new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "long" }).format(ms / size);
+}
+
 /** `1.2K`, `3.4M`. */
 export function compact(amount: number): string {
   return new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 }).format(amount);

@@ -8,6 +8,7 @@ import { type App, contextFor, type View, type ViewContext } from "../core/app.t
 import { t } from "../core/text.ts";
 import { icon } from "../parts/icon.ts";
 import { empty, failed, waiting } from "../parts/show.ts";
+import { toast } from "../parts/toast.ts";
 import { VIEWS, type ViewEntry } from "../views/index.ts";
 import { openSettings } from "./settings.ts";
 import { signIn } from "./sign-in.ts";
@@ -31,6 +32,11 @@ export function createShell(app: App): Shell {
   let isMenuOpen = false;
   const forever = contextFor(app, new AbortController().signal);
   const badges = badgesOf(forever);
+  forever.on(execApprovalRequested, ({ request: { command } }) => {
+    if (app.place.view === "approvals" && !document.hidden) return;
+    const run = () => app.go("approvals");
+    toast(t.approvals.arrived(cut(command)), "accent", { label: t.approvals.look, run });
+  });
   const pages = forever.resource(async () =>
     app.serves(panel.pages) ? (await app.call(panel.pages, {})).pages : ([] as PanelPageEntry[]),
   );
@@ -187,6 +193,12 @@ export function createShell(app: App): Shell {
         </div>`;
     },
   };
+}
+
+/** A command as one short line. */
+function cut(text: string): string {
+  const [line = ""] = text.split("\n", 1);
+  return line.length > 80 || line !== text ? `${line.slice(0, 80)} …` : line;
 }
 
 function skip(event: MouseEvent): void {

@@ -77,7 +77,7 @@ export const VIEWS: readonly ViewEntry[] = [
     icon: Radio,
     scope: "operator.read",
     needs: ["channels.status"],
-    load: () => import("./channels.ts"),
+    load: () => import("./channels/channels.ts"),
   },
   {
     id: "automations",
@@ -93,7 +93,7 @@ export const VIEWS: readonly ViewEntry[] = [
     icon: MonitorSmartphone,
     scope: "operator.read",
     needs: ["device.pair.list", "node.list"],
-    load: () => import("./devices.ts"),
+    load: () => import("./devices/devices.ts"),
   },
   {
     id: "approvals",
@@ -101,7 +101,7 @@ export const VIEWS: readonly ViewEntry[] = [
     icon: BadgeCheck,
     scope: "operator.approvals",
     needs: ["exec.approval.list"],
-    load: () => import("./approvals.ts"),
+    load: () => import("./approvals/approvals.ts"),
   },
   {
     id: "skills",
