@@ -14,7 +14,7 @@ export function readable(value: unknown, depth = 0): TemplateResult {
   if (value === undefined || value === null || value === "") return html`<span class="quiet">–</span>`;
   if (typeof value === "boolean") return html`${value ? t.common.yes : t.common.no}`;
   if (typeof value === "string") return ofText(value);
-  if (typeof value !== "object") return html`${String(value)}`;
+  if (typeof value !== "object") return html`${typeof value === "number" ? value : ""}`; // JSON has no other kinds
   if (depth >= MAX_DEPTH) return ofText(JSON.stringify(value, undefined, 1));
   if (Array.isArray(value)) return ofList(value, depth);
   const { base64, ...rest } = value as Readonly<Record<string, unknown>>;

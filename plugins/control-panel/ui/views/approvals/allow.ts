@@ -4,6 +4,7 @@ import { html, nothing } from "lit";
 import type { App } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
 import { openDialog } from "../../parts/dialog.ts";
+import { textOf } from "../../parts/form.ts";
 import { failed } from "../../parts/show.ts";
 import { wholeDuration } from "../../parts/time.ts";
 import { type Approval, commandOf, coverageOf } from "./request.ts";
@@ -27,7 +28,7 @@ export async function askHowLong(app: App, approval: Approval): Promise<boolean>
     body: ({ close, redraw }) => {
       const submit = async (event: SubmitEvent) => {
         event.preventDefault();
-        const chosen = String(new FormData(event.target as HTMLFormElement).get("duration"));
+        const chosen = textOf(new FormData(event.target as HTMLFormElement), "duration");
         const grant = chosen === ALWAYS ? {} : { grant: { for: scope, durationMs: Number(chosen) } };
         isBusy = true;
         redraw();

@@ -9,6 +9,7 @@ import type { OpenView } from "../../core/app.ts";
 import { hrefOf } from "../../core/address.ts";
 import { t } from "../../core/text.ts";
 import { confirm, openDialog } from "../../parts/dialog.ts";
+import { textOf } from "../../parts/form.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, empty, facts, failed, show, type Tone } from "../../parts/show.ts";
 import { ago, relative } from "../../parts/time.ts";
@@ -168,7 +169,7 @@ export default ((context) => {
           event.preventDefault();
           const data = new FormData(event.target as HTMLFormElement);
           const meta = metas.find(({ id }) => id === data.get("channel"));
-          const accountId = String(data.get("account") ?? "").trim();
+          const accountId = textOf(data, "account").trim();
           if (meta) close({ meta, ...(accountId === "" ? {} : { accountId }) });
         };
         return html`<form @submit=${submit}>

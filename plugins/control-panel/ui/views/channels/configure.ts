@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { App } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
 import { openDialog } from "../../parts/dialog.ts";
+import { textOf } from "../../parts/form.ts";
 import { failed, waiting } from "../../parts/show.ts";
 import { toast } from "../../parts/toast.ts";
 
@@ -28,6 +29,7 @@ const object = (value: unknown): Settings =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Settings) : {};
 const at = (value: unknown, ...keys: readonly string[]): unknown =>
   keys.reduce((inner: unknown, key) => object(inner)[key], value);
+const asText = (value: unknown) => (typeof value === "string" ? value : "");
 const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 const lines = (text: string) =>
   [...new Set(text.split(/[\n,]/).map((line) => line.trim()))].filter((line) => line !== "");
@@ -45,7 +47,7 @@ async function load(app: App, channel: string, accountId: string): Promise<Loade
   const known = object(at(schema, "properties", "channels", "properties", channel, "properties"));
   const secrets = Object.entries(known).flatMap(([key, field]) => {
     if (at(uiHints[`channels.${channel}.${key}`], "sensitive") !== true) return [];
-    return [{ key, text: String(at(field, "description") ?? ""), isSet: all[key] !== undefined }];
+    return [{ key, text: asText(at(field, "description")), isSet: all[key] !== undefined }];
   });
   const path = ["channels", channel, ...(isNamed ? ["accounts", accountId] : [])];
   return { hash, own, all, path, secrets };
@@ -53,7 +55,7 @@ async function load(app: App, channel: string, accountId: string): Promise<Loade
 
 /** The merge patch for what people changed; `undefined`: nothing. */
 function patchOf({ all, path, secrets }: Loaded, data: FormData): object | undefined {
-  const text = (name: string) => String(data.get(name) ?? "");
+  const text = (name: string) => textOf(data, name);
   const change: Record<string, unknown> = {};
   const set = (key: string, value: unknown, before: unknown) => {
     if (JSON.stringify(value) !== JSON.stringify(before)) change[key] = value;
@@ -139,7 +141,7 @@ export async function configure(app: App, channel: string, accountId: string, la
 function form({ all, secrets }: Loaded): TemplateResult {
   const { channels } = t;
   const select = (name: "dmPolicy" | "groupPolicy", words: readonly string[], fallback: string) => {
-    const chosen = String(all[name] ?? fallback);
+    const chosen = asText(all[name]) || fallback;
     const labels: Readonly<Record<string, string>> = channels[name];
     return html`<label class="field"
       ><span>${labels["label"]}</span>

@@ -103,7 +103,7 @@ export async function logIn(app: App, { channel, label, accountId }: LoginTarget
         event.preventDefault();
         const data = new FormData(event.target as HTMLFormElement);
         const given = [...data]
-          .map(([key, value]) => [key, String(value).trim()] as const)
+          .map(([key, value]) => [key, typeof value === "string" ? value.trim() : ""] as const)
           .filter(([, value]) => value !== "");
         void go(() => next(Object.fromEntries(given)));
       };

@@ -9,6 +9,7 @@ import { type App, contextFor, type ViewContext } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
 import { askFor, openDialog } from "../../parts/dialog.ts";
 import { execPolicy } from "../../parts/exec-policy.ts";
+import { textOf } from "../../parts/form.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, facts, failed, waiting } from "../../parts/show.ts";
 import { ago } from "../../parts/time.ts";
@@ -118,7 +119,7 @@ async function invoke(context: ViewContext, node: Node): Promise<void> {
         redraw();
         try {
           const timeoutMs = Math.max(1, Number(data.get("seconds")) || 30) * 1_000;
-          const params = paramsOf(String(data.get("params") ?? ""));
+          const params = paramsOf(textOf(data, "params"));
           const call = { nodeId, command, timeoutMs, ...(params === undefined ? {} : { params }) };
           const { payload } = await context.call(nodes.invoke, call, { timeoutMs: timeoutMs + 20_000 });
           answer = { payload };

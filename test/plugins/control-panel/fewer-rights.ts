@@ -1,0 +1,38 @@
+/** A signed-in page whose token has fewer scopes than the panel wants. */
+import { devices } from "@svc/sdk/devices";
+import type { Page } from "playwright-core";
+import type { PanelScene } from "./browser-scene.ts";
+
+/** In the browser: `work` gets the store in which the panel keeps its key and token. */
+const inStore = (work: string) => `new Promise((resolve, reject) => {
+  const opened = indexedDB.open("svc-panel");
+  opened.onerror = () => reject(opened.error);
+  opened.onsuccess = () => {
+    const store = opened.result.transaction("gateways", "readwrite").objectStore("gateways");
+    store.getAll().onsuccess = ({ target: { result: [kept] } }) => {
+      ${work}
+      store.transaction.oncomplete = () => { opened.result.close(); resolve(kept.deviceId); };
+    };
+  };
+})`;
+
+/** @param scopes those that the browser holds from now on */
+export async function openWith(
+  { client, open, address }: PanelScene,
+  path: string,
+  scopes: readonly string[],
+): Promise<Page> {
+  const page = await open(path);
+  const deviceId = String(await page.evaluate(inStore("")));
+  await page.goto("about:blank");
+  const { token } = await client.call(devices.rotate, { deviceId, role: "operator", scopes: [...scopes] });
+  const body = '<link rel="icon" href="data:,">'; // same origin, without the panel
+  await page.route(`${address}/nothing`, (route) => route.fulfill({ contentType: "text/html", body }));
+  await page.goto(`${address}/nothing`);
+  await page.evaluate(
+    inStore(`store.put({ ...kept, token: ${JSON.stringify(token)}, scopes: ${JSON.stringify(scopes)} });`),
+  );
+  await page.goto(`${address}${path}`);
+  await page.locator("main#content").waitFor();
+  return page;
+}
