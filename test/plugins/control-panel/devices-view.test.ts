@@ -125,7 +125,8 @@ it("judges requests, manages devices and tokens, and invites a browser", { skip,
     });
     await opened.close();
     await dialog.getByRole("button", { name: "Close" }).click();
-    assert.ok(!(await page.content()).includes(token));
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(token !== "" && !(await page.content()).includes(token));
     await card.getByRole("button", { name: "Revoke" }).click();
     await dialog.getByRole("button", { name: "Revoke" }).click();
     await card.getByText("revoked").waitFor();

@@ -23,15 +23,13 @@ export async function openWith(
   scopes: readonly string[],
 ): Promise<Page> {
   const page = await open(path);
-  const deviceId = String(await page.evaluate(inStore("")));
-  await page.goto("about:blank");
-  const { token } = await client.call(devices.rotate, { deviceId, role: "operator", scopes: [...scopes] });
   const body = '<link rel="icon" href="data:,">'; // same origin, without the panel
   await page.route(`${address}/nothing`, (route) => route.fulfill({ contentType: "text/html", body }));
   await page.goto(`${address}/nothing`);
-  await page.evaluate(
-    inStore(`store.put({ ...kept, token: ${JSON.stringify(token)}, scopes: ${JSON.stringify(scopes)} });`),
-  );
+  const deviceId = String(await page.evaluate(inStore("")));
+  const { token } = await client.call(devices.rotate, { deviceId, role: "operator", scopes: [...scopes] });
+  const held = JSON.stringify({ token, scopes });
+  await page.evaluate(inStore(`store.put({ ...kept, ...${held} });`));
   await page.goto(`${address}${path}`);
   await page.locator("main#content").waitFor();
   return page;
