@@ -33,7 +33,10 @@ export function checkBaseHash({ exists, hash }: ConfigFile, baseHash: string | u
 }
 
 /** The caller's text with its sentinels restored. @throws GatewayError `INVALID_REQUEST` on a syntax error or a sentinel without a stored value */
-export async function replacedText(given: ConfigChange["raw"], { file, hints }: DraftContext): Promise<string> {
+export async function replacedText(
+  { raw: given }: Pick<ConfigChange, "raw">,
+  { file, hints }: DraftContext,
+): Promise<string> {
   const raw = restoreComments(given, file.text);
   const parsed = await parseConfig(raw);
   if ("message" in parsed) invalidRequest(parsed.message);
@@ -45,16 +48,19 @@ export async function replacedText(given: ConfigChange["raw"], { file, hints }: 
  * The file with a merge patch applied to its written form: adds no defaults, keeps placeholders and includes. A key of an
  * included file is overridden in the main file. @throws GatewayError `INVALID_REQUEST`
  */
-export async function patchedText(raw: ConfigChange["raw"], ground: DraftContext): Promise<string> {
+export async function patchedText(
+  { raw, replaceLists }: Pick<ConfigChange, "raw" | "replaceLists">,
+  ground: DraftContext,
+): Promise<string> {
   const { file, env, hints } = ground;
   const parsed = await parseJson5(raw);
   if ("message" in parsed) invalidRequest(parsed.message);
   if (!isObject(parsed.value)) invalidRequest("a patch must be one object; to replace the whole file use config.set");
   const patch = restore(parsed.value, [file.parsed, file.expanded], hints);
-  const merged = keepPlaceholders(mergePatch(file.parsed, patch), file.parsed, env);
+  const merged = keepPlaceholders(mergePatch(file.parsed, patch, replaceLists), file.parsed, env);
   const next = dropInherited(merged, file.parsed, file.expanded) as PlainObject;
   if (hasIncludes(file)) {
-    const meant = await expanded(mergePatch(file.expanded, patch), file.path);
+    const meant = await expanded(mergePatch(file.expanded, patch, replaceLists), file.path);
     await checkIncludes(next, ground, ({ found }) => firstDifference(meant, found, env));
   }
   return rewriteText(file.text, next);

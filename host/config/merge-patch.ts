@@ -7,15 +7,16 @@ import { cleanCopy, idOf, isIdList, isObject, isPrototypeKey, type PlainObject, 
  * RFC 7396: `null` deletes, objects merge, other values replace. Lists also replace, unless every current element is an
  * object with an `id`: then entries merge by `id`, and new ones are appended. Prototype keys of the patch are
  * ignored. Spec: methods-config.md §3. Choice: `null`s inside appended entries delete, as they do in a new object.
+ * @param replaceLists lists with ids replace, too: the only way to remove or move their entries. Default false
  */
-export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (Array.isArray(patch)) return isIdList(target) ? mergeById(target, patch) : cleanCopy(patch);
+export function mergePatch(target: unknown, patch: unknown, replaceLists = false): unknown {
+  if (Array.isArray(patch)) return isIdList(target) && !replaceLists ? mergeById(target, patch) : cleanCopy(patch);
   if (!isObject(patch)) return patch;
   const merged = new Map(isObject(target) ? Object.entries(target) : []);
   for (const [key, change] of Object.entries(patch)) {
     if (isPrototypeKey(key)) continue;
     if (change === null) merged.delete(key);
-    else merged.set(key, mergePatch(merged.get(key), change));
+    else merged.set(key, mergePatch(merged.get(key), change, replaceLists));
   }
   return Object.fromEntries(merged);
 }

@@ -245,14 +245,14 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       const snapshot = await describe(file);
       return options.restart ? { ...snapshot, running: inUse(options.restart()) } : snapshot;
     },
-    write: ({ mode, raw, baseHash, restartsItself, ...author }) =>
+    write: ({ mode, raw, replaceLists = false, baseHash, restartsItself, ...author }) =>
       lock(async () => {
         writable();
         const current = await read();
         checkBaseHash(current, baseHash);
         if (mode === "patch") refuseOnBroken(await issuesOf(current));
         const draft = mode === "patch" ? patchedText : replacedText;
-        return commit(current, await draft(raw, ground(current)), author, restartsItself);
+        return commit(current, await draft({ raw, replaceLists }, ground(current)), author, restartsItself);
       }),
     edit: (author, decide) =>
       lock(async () => {

@@ -24,12 +24,17 @@ export interface WritesOptions {
 }
 
 type RestartMethod = "config.patch" | "config.apply";
-type WriteParams = ParamsOf<typeof config.set>;
+type WriteParams = ParamsOf<typeof config.set> & Pick<ParamsOf<typeof config.patch>, "replaceLists">;
 type Params = ParamsOf<typeof config.patch>;
 type Result = ResultOf<typeof config.patch>;
 
 export function createWrites(options: WritesOptions): Pick<Handlers<typeof config>, "set" | "patch" | "apply"> {
-  const write = (action: string, mode: "replace" | "patch", { raw, baseHash }: WriteParams, principal: Principal) => {
+  const write = (
+    action: string,
+    mode: "replace" | "patch",
+    { raw, baseHash, replaceLists }: WriteParams,
+    principal: Principal,
+  ) => {
     const restartsItself = action !== "config.set"; // see followUp
     return options.store.write({
       actor: principal.id,
@@ -38,6 +43,7 @@ export function createWrites(options: WritesOptions): Pick<Handlers<typeof confi
       raw,
       restartsItself,
       ...(baseHash ? { baseHash } : {}),
+      ...(replaceLists === undefined ? {} : { replaceLists }),
     });
   };
   return {

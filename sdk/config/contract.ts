@@ -75,7 +75,14 @@ export const config = defineContract("config", {
     summary: "Merge a patch into the configuration file; restarts the gateway if a changed key needs it",
     scope: "operator.admin",
     limit: CONTROL_PLANE_WRITES,
-    params: Strict(restartParams),
+    params: Strict({
+      ...restartParams,
+      replaceLists: Type.Optional(
+        Type.Boolean({
+          description: "a list replaces the current one also if its entries have ids; default false: they merge by id",
+        }),
+      ),
+    }),
     result: Type.Object({ ...Written, restart: PlannedRestart, sentinel: KeptNote }),
   },
   apply: {

@@ -41,6 +41,8 @@ export interface ConfigChange extends ConfigAuthor {
   readonly mode: "replace" | "patch";
   /** JSON5. The redaction sentinel stands for the current value. */
   readonly raw: string;
+  /** `patch`: a list replaces the current one also if its entries have ids. Default false: such lists merge by id. */
+  readonly replaceLists?: boolean;
   /** Hash of the file that the change is based on; required if the file exists. */
   readonly baseHash?: string;
   /** The caller schedules the restart that a changed key needs. Default false: `gateway.reload.mode` decides. */

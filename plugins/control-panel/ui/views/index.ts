@@ -149,7 +149,7 @@ export const VIEWS: readonly ViewEntry[] = [
     icon: Settings,
     scope: "operator.read",
     needs: ["config.get"],
-    load: () => import("./config.ts"),
+    load: () => import("./config/config.ts"),
   },
   {
     id: "setup",

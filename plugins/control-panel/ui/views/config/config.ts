@@ -1,0 +1,461 @@
+/** The configuration: a form made of the schema, and the file as text. Changes are collected, reviewed and written at once. */
+import { config } from "@svc/sdk/config";
+import { html, nothing, type TemplateResult } from "lit";
+import type { OpenView, ViewContext } from "../../core/app.ts";
+import { t } from "../../core/text.ts";
+import { command } from "../../parts/command.ts";
+import { confirm } from "../../parts/dialog.ts";
+import { badge, empty, show } from "../../parts/show.ts";
+import { toast } from "../../parts/toast.ts";
+import { duration } from "../../parts/time.ts";
+import { changesOf, type Conflict, linesOf, patchOf, same, valueAt, withValue } from "./data.ts";
+import { drawChildren, drawField } from "./fields.ts";
+import { createForm, type Form } from "./form.ts";
+import { createRaw } from "./raw.ts";
+import { changeTable, issueList, lineTable, review, type Written } from "./review.ts";
+import {
+  childrenOf,
+  dataPath,
+  type Field,
+  fieldAt,
+  type Hints,
+  reachable,
+  rootField,
+  type Schema,
+  search,
+} from "./schema.ts";
+import { shown } from "./shown.ts";
+import { discard, hasChanges, isDirty, type Issue, type Snapshot, stateOf, take } from "./state.ts";
+import "./config.css";
+
+const FOUND = 40;
+/** Sections that programs write for themselves; for experts. */
+const NOTES: ReadonlySet<unknown> = new Set(["$schema", "meta", "wizard"]);
+/** The file has no events: people and programs change it by hand. */
+const EVERY_MS = 15_000;
+
+export default ((context) => {
+  const state = stateOf(context.connection.url);
+  const mayWrite = context.may("operator.admin");
+  const view = { search: "", onlySet: false, advanced: false };
+  const drawRaw = createRaw();
+  let schema: { readonly root: Field; readonly hints: Hints } | undefined;
+
+  const file = context.resource(
+    async () => {
+      const [snapshot] = await Promise.all([context.call(config.get, {}), loadSchema()]);
+      take(state, snapshot);
+      return snapshot;
+    },
+    { everyMs: EVERY_MS },
+  );
+
+  /** Only admins may read it. Plugins come and go, so it is loaded with each new file. */
+  let schemaFor: string | undefined;
+  async function loadSchema(): Promise<void> {
+    if (!mayWrite) return;
+    const known = `${context.connection.client?.hello.server.connId ?? ""} ${state.base?.hash ?? ""}`;
+    if (schema && schemaFor === known) return;
+    const loaded = await context.call(config.schema, {});
+    schema = { root: rootField(loaded.schema as Schema), hints: loaded.uiHints as Hints };
+    schemaFor = known;
+  }
+
+  const isRawMode = () => !schema || context.place.params.get("mode") === "raw" || state.base?.valid === false;
+  const textOfFile = () => state.base?.raw ?? "{\n}\n";
+  const changes = () => (state.base?.valid ? changesOf(state.base.parsed, state.draft) : []);
+
+  async function written(answer: Written | undefined): Promise<void> {
+    if (!answer) return context.redraw();
+    discard(state);
+    state.base = undefined; // the draft is in the file now
+    const { scheduled, delayMs, reason } = answer.restart;
+    const isPlain = reason === config.patch.name || reason === config.apply.name;
+    state.outcome = undefined;
+    if (scheduled) state.outcome = { kind: "restarts", delayMs };
+    else if (!isPlain) state.outcome = { kind: "by-hand", reason };
+    toast(scheduled ? t.config.writtenRestarts(duration(delayMs)) : t.config.written, "good");
+    await file.reload();
+  }
+
+  /** After a refusal the file may be another one: then the changes are put on top of it, and people look again. */
+  async function refused(issues: readonly Issue[]): Promise<boolean> {
+    const before = state.base?.hash;
+    state.issues = issues;
+    await file.reload();
+    context.redraw();
+    if (state.base?.hash === before) return false;
+    toast(t.config.fileChanged, "warning");
+    return true;
+  }
+
+  async function reviewForm(): Promise<void> {
+    if (!schema) return;
+    const { root, hints } = schema;
+    const all = changes();
+    const answer = await review({
+      content: changeTable(all, root, hints),
+      needsRestart: all.some(({ path }) => fieldAt(root, path, hints).reload === "restart"),
+      write: () =>
+        context.call(config.patch, {
+          raw: JSON.stringify(patchOf(all)),
+          replaceLists: true,
+          ...(state.base ? { baseHash: state.base.hash } : {}),
+        }),
+      refused,
+    });
+    await written(answer);
+  }
+
+  async function reviewRaw(): Promise<void> {
+    const { raw, base } = state;
+    if (raw === undefined || !base) return;
+    const answer = await review({
+      content: lineTable(linesOf(textOfFile(), raw)),
+      needsRestart: false,
+      write: () => context.call(config.apply, { raw, baseHash: base.hash }),
+      refused,
+    });
+    await written(answer);
+  }
+
+  async function askDiscard(): Promise<void> {
+    const isSure = await confirm({
+      title: t.config.discardTitle,
+      text: t.config.discardText,
+      action: t.config.discard,
+      isDangerous: true,
+    });
+    if (!isSure) return;
+    discard(state);
+    context.redraw();
+  }
+
+  /** Opens the section and the groups of a key, and moves the focus there. */
+  function jump(path: readonly (string | number)[]): void {
+    view.search = "";
+    view.onlySet = false;
+    view.advanced ||= schema !== undefined && fieldAt(schema.root, path, schema.hints).advanced;
+    for (let length = 1; length <= path.length; length++) state.open.add(pathOf(path.slice(0, length)));
+    context.go("config", { section: String(path[0]) });
+    focusSoon(pathOf(path), 20);
+  }
+
+  function pathOf(path: readonly (string | number)[]): string {
+    return schema ? dataPath(fieldAt(schema.root, path, schema.hints)) : path.join(".");
+  }
+
+  /** The place is drawn in one of the next frames. */
+  function focusSoon(name: string, frames: number): void {
+    requestAnimationFrame(() => {
+      const place = document.querySelector<HTMLElement>(`[data-path=${CSS.escape(name)}]`);
+      if (!place) return void (frames > 0 && focusSoon(name, frames - 1));
+      place.scrollIntoView({ block: "center" });
+      place
+        .querySelector<HTMLElement>("summary, .cfg-edit input, .cfg-edit select, .cfg-edit textarea, .cfg-edit button")
+        ?.focus();
+    });
+  }
+
+  function form({ hints }: { readonly hints: Hints }): Form {
+    return createForm({
+      state,
+      hints,
+      mayWrite,
+      onlySet: view.onlySet,
+      advanced: view.advanced,
+      changed: context.redraw,
+    });
+  }
+
+  function drawForm(): TemplateResult {
+    if (!schema) return html``;
+    const { root, hints } = schema;
+    const wanted = context.place.params.get("section") ?? "gateway";
+    const sections = childrenOf(root, hints, state.draft, state.base?.config).filter(
+      ({ path: [id] }) => view.advanced || id === wanted || !NOTES.has(id),
+    );
+    const section = sections.find(({ path }) => path[0] === wanted) ?? sections[0];
+    if (!section) return html``;
+    const fields = form({ hints });
+    const found = search(hints, view.search, FOUND);
+    const open = (id: string) => {
+      view.search = "";
+      context.go("config", { section: id });
+    };
+    const isTouched = ({ path }: Field) => !same(valueAt(state.draft, path), valueAt(state.base?.parsed, path));
+    return html`<div class="cfg-split">
+      <div class="cfg-sections">
+        <select
+          class="cfg-pick"
+          aria-label=${t.config.section}
+          @change=${(event: Event) => open((event.target as HTMLSelectElement).value)}
+        >
+          ${sections.map(({ path, label }) => html`<option value=${path[0] ?? ""} ?selected=${path[0] === section.path[0]}>${label}</option>`)}
+        </select>
+        <ul role="list" aria-label=${t.config.section}>
+          ${sections.map((one) => {
+            const id = String(one.path[0]);
+            const wrong = state.issues.some(({ path }) => path === id || path.startsWith(`${id}.`));
+            return html`<li>
+              <button
+                class="plain"
+                aria-current=${one === section && view.search === "" ? "true" : nothing}
+                @click=${() => open(id)}
+              >
+                <span class="ellipsis">${one.label}</span>
+                ${wrong ? badge("!", "bad") : isTouched(one) ? badge("•", "accent") : nothing}
+              </button>
+            </li>`;
+          })}
+        </ul>
+      </div>
+      <div class="cfg-pane">
+        ${
+          view.search.trim() === ""
+            ? html`<header class="line">
+                  <h2>${section.label}</h2>
+                  <code class="quiet">${section.path[0]}</code>
+                </header>
+                ${section.help === "" ? nothing : html`<p class="quiet">${section.help}</p>`}
+                ${section.kind === "group" ? drawChildren(fields, section) : drawField(fields, section)}`
+            : found.length === 0
+              ? empty(t.config.noMatch)
+              : html`<ul class="cfg-found" aria-label=${t.config.results}>
+                  ${found.map(
+                    ({ pattern, label, help, group }) =>
+                      html`<li>
+                        <button class="plain" @click=${() => jump(reachable(pattern))}>
+                          <span><strong>${label}</strong> <span class="quiet">${group}</span></span>
+                          <code class="quiet break">${pattern}</code>
+                          ${help === "" ? nothing : html`<small>${help}</small>`}
+                        </button>
+                      </li>`,
+                  )}
+                </ul>`
+        }
+      </div>
+    </div>`;
+  }
+
+  function drawConflicts(): TemplateResult | typeof nothing {
+    if (state.conflicts.length === 0 || !schema) return nothing;
+    const { root, hints } = schema;
+    const decide = (conflict: Conflict, value: unknown) => {
+      state.draft = withValue(state.draft, conflict.path, value);
+      state.conflicts = state.conflicts.filter((one) => one !== conflict);
+      state.typed.clear();
+      context.redraw();
+    };
+    return html`<section class="card" aria-label=${t.config.conflicts}>
+      <h2>${t.config.conflicts}</h2>
+      <p class="quiet">${t.config.conflictsText}</p>
+      ${state.conflicts.map((conflict) => {
+        const field = fieldAt(root, conflict.path, hints);
+        const { mine, theirs, before } = conflict;
+        return html`<div class="cfg-conflict">
+          <div class="line"><strong>${field.label}</strong><code class="quiet break">${dataPath(field)}</code></div>
+          <p class="quiet break">${t.config.was(shown(before, field, hints))}</p>
+          <div class="actions">
+            <button @click=${() => decide(conflict, mine)}>
+              <span class="break">${t.config.keepMine(shown(mine, field, hints))}</span>
+            </button>
+            <button @click=${() => decide(conflict, theirs)}>
+              <span class="break">${t.config.takeTheirs(shown(theirs, field, hints))}</span>
+            </button>
+          </div>
+        </div>`;
+      })}
+    </section>`;
+  }
+
+  function drawBar(): TemplateResult | typeof nothing {
+    const all = changes();
+    const isText = state.raw !== undefined;
+    const wrong = [...state.typed].find(([, { isWrong }]) => isWrong)?.[0];
+    if (!isText && all.length === 0 && wrong === undefined) return nothing;
+    const isBlocked = !isText && (wrong !== undefined || state.conflicts.length > 0 || all.length === 0);
+    return html`<div class="cfg-bar" role="region" aria-label=${t.config.unsaved}>
+      <strong role="status">${isText ? t.config.textChanged : t.config.changeCount(all.length)}</strong>
+      ${wrong === undefined ? nothing : html`<span class="quiet break">${t.config.unreadable(wrong)}</span>`}
+      <span class="fill"></span>
+      <button @click=${askDiscard}>${t.config.discard}</button>
+      <button class="primary" ?disabled=${isBlocked} @click=${() => void (isText ? reviewRaw() : reviewForm())}>
+        ${t.config.review}
+      </button>
+    </div>`;
+  }
+
+  function mode(raw: boolean, label: string): TemplateResult {
+    const isHere = isRawMode() === raw;
+    return html`<button
+      role="tab"
+      aria-selected=${isHere}
+      ?disabled=${!raw && (!schema || state.base?.valid === false)}
+      @click=${() => context.go("config", { section: context.place.params.get("section") ?? undefined, mode: raw ? "raw" : undefined })}
+    >
+      ${label}
+    </button>`;
+  }
+
+  /** Both modes change the same file: one at a time. */
+  function drawOther(text: string): TemplateResult {
+    return html`<div class="notice warning"><div>${text}</div></div>`;
+  }
+
+  return {
+    render: () =>
+      html`<div class="view cfg">
+        <header class="toolbar">
+          <h1>${t.config.title}</h1>
+          ${
+            isRawMode()
+              ? nothing
+              : html`<input
+                    type="search"
+                    aria-label=${t.common.search}
+                    placeholder=${t.config.searchHint}
+                    .value=${view.search}
+                    @input=${(event: Event) => {
+                      view.search = (event.target as HTMLInputElement).value;
+                      context.redraw();
+                    }}
+                  />
+                  ${toggle(context, t.config.onlySet, view, "onlySet")}
+                  ${toggle(context, t.config.advanced, view, "advanced")}`
+          }
+        </header>
+        <div class="tabs" role="tablist" aria-label=${t.config.mode}>
+          ${mode(false, t.config.form)} ${mode(true, t.config.text)}
+        </div>
+        ${show(
+          file,
+          (snapshot) =>
+            html`${drawFacts(snapshot)} ${drawConflicts()}
+            ${
+              isRawMode()
+                ? snapshot.valid && hasChanges(state)
+                  ? drawOther(t.config.formFirst)
+                  : snapshot.valid
+                    ? drawRaw({
+                        text: state.raw ?? textOfFile(),
+                        issues: state.issues,
+                        mayWrite,
+                        input(text) {
+                          state.raw = text === textOfFile() ? undefined : text;
+                          state.issues = [];
+                          context.redraw();
+                        },
+                      })
+                    : nothing
+                : state.raw === undefined
+                  ? html`${state.issues.length > 0 ? drawIssues() : nothing} ${drawForm()}`
+                  : drawOther(t.config.textFirst)
+            }
+            ${mayWrite ? drawBar() : nothing}`,
+        )}
+      </div>`,
+  };
+
+  function drawIssues(): TemplateResult {
+    return html`<div class="notice bad" role="alert">
+      <div>
+        <p>${t.config.refused}</p>
+        <ul class="cfg-issues">
+          ${state.issues.map(
+            ({ path, message }) =>
+              html`<li class="break">
+                <button class="plain" @click=${() => jump(keysOf(path))}><code>${path}</code></button> ${message}
+              </li>`,
+          )}
+        </ul>
+      </div>
+    </div>`;
+  }
+
+  function drawFacts(snapshot: Snapshot): TemplateResult {
+    const { path, exists, valid, issues, warnings, running } = snapshot;
+    const { restart, refused: rejected } = running ?? {};
+    const { outcome } = state;
+    const isPending = restart !== undefined && restart.paths.length > 0;
+    return html`<div class="line cfg-file">
+        <code class="break">${path}</code>
+        ${exists ? (valid ? badge(t.config.valid, "good") : badge(t.config.invalid, "bad")) : badge(t.config.noFile)}
+        ${mayWrite ? nothing : badge(t.config.readOnly)}
+      </div>
+      ${
+        valid
+          ? nothing
+          : html`<div class="notice bad" role="alert">
+              <div>
+                <p>${t.config.invalidText}</p>
+                ${issueList(issues)} ${isDirty(state) ? html`<p>${t.config.draftKept}</p>` : nothing}
+                ${command("svc doctor --fix")} ${command("svc config validate")}
+              </div>
+            </div>`
+      }
+      ${
+        valid && rejected
+          ? html`<div class="notice bad" role="alert">
+              <div>
+                <p>${t.config.notUsed}</p>
+                <p>${rejected.reason}</p>
+              </div>
+            </div>`
+          : nothing
+      }
+      ${
+        warnings.length > 0
+          ? html`<details class="notice warning">
+              <summary>${t.config.warnings(warnings.length)}</summary>
+              ${issueList(warnings)}
+            </details>`
+          : nothing
+      }
+      ${
+        isPending
+          ? html`<div class="notice warning" role="status">
+              <div>
+                <p>
+                  ${restart.delayMs === undefined ? t.config.restartPending : t.config.restartIn(duration(restart.delayMs))}
+                </p>
+                <p><code class="break">${restart.paths.join(", ")}</code></p>
+                ${outcome?.kind === "by-hand" ? html`<p>${outcome.reason}</p>` : nothing}
+                ${restart.delayMs === undefined ? command("svc gateway restart") : nothing}
+              </div>
+            </div>`
+          : nothing
+      }
+      ${
+        state.isRebased && isDirty(state)
+          ? html`<div class="notice warning" role="status">
+              <div>${state.raw === undefined ? t.config.rebased : t.config.rawRebased}</div>
+              <button @click=${() => ((state.isRebased = false), context.redraw())}>${t.common.close}</button>
+            </div>`
+          : nothing
+      }`;
+  }
+}) satisfies OpenView;
+
+function toggle(
+  context: ViewContext,
+  label: string,
+  view: { onlySet: boolean; advanced: boolean },
+  key: "onlySet" | "advanced",
+): TemplateResult {
+  return html`<label class="check">
+    <input
+      type="checkbox"
+      .checked=${view[key]}
+      @change=${(event: Event) => {
+        view[key] = (event.target as HTMLInputElement).checked;
+        context.redraw();
+      }}
+    />${label}
+  </label>`;
+}
+
+/** `a.b[0].c` as keys and indexes. */
+function keysOf(path: string): readonly (string | number)[] {
+  return [...path.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([text, index]) => (index === undefined ? text : Number(index)));
+}
