@@ -25,7 +25,7 @@ import {
   search,
 } from "./schema.ts";
 import { shown } from "./shown.ts";
-import { discard, hasChanges, isDirty, type Issue, type Snapshot, stateOf, take } from "./state.ts";
+import { discard, hasChanges, isDirty, type Issue, type Snapshot, stateOf, take, wrote } from "./state.ts";
 import "./config.css";
 
 const FOUND = 40;
@@ -67,8 +67,7 @@ export default ((context) => {
 
   async function written(answer: Written | undefined): Promise<void> {
     if (!answer) return context.redraw();
-    discard(state);
-    state.base = undefined; // the draft is in the file now
+    wrote(state, answer);
     const { scheduled, delayMs, reason } = answer.restart;
     const isPlain = reason === config.patch.name || reason === config.apply.name;
     state.outcome = undefined;

@@ -9,6 +9,8 @@ export type Issue = Snapshot["issues"][number];
 export interface State {
   /** The file that the draft is based on. */
   base: Snapshot | undefined;
+  /** The base is what was just written, as it was entered; the file as the gateway shows it is still to come. */
+  isWritten: boolean;
   /** The file as people want it. */
   draft: unknown;
   /** Keys that were changed here and meanwhile in the file; people decide. */
@@ -37,6 +39,7 @@ export function stateOf(gateway: string): State {
   if (known) return known;
   const made: State = {
     base: undefined,
+    isWritten: false,
     draft: {},
     conflicts: [],
     isRebased: false,
@@ -67,7 +70,9 @@ export function hasChanges({ base, draft }: State): boolean {
 /** Takes a newly loaded file: own changes stay on top of it. */
 export function take(state: State, next: Snapshot): void {
   const { base } = state;
-  if (base?.hash === next.hash && base.valid === next.valid) return void (state.base = next);
+  const { isWritten } = state;
+  state.isWritten = false;
+  if (!isWritten && base?.hash === next.hash && base.valid === next.valid) return void (state.base = next);
   if (!next.valid) {
     // The draft stays as it is until the file can be read again.
     if (!base?.valid || !isDirty(state)) state.base = next;
@@ -80,13 +85,21 @@ export function take(state: State, next: Snapshot): void {
       ({ path }) => !conflicts.some((one) => one.path.join("\0") === path.join("\0")),
     );
     state.conflicts = [...former, ...conflicts];
-    state.isRebased = true;
+    state.isRebased = !isWritten;
   } else {
     state.draft = next.parsed;
     state.typed.clear();
     state.issues = [];
   }
   state.base = next;
+}
+
+/** After a write: nothing is unsaved, and what people change from now on is on top of it. */
+export function wrote(state: State, { hash, config }: Pick<Snapshot, "hash" | "config">): void {
+  const isText = state.raw !== undefined;
+  if (state.base && !isText) state.base = { ...state.base, hash, config, parsed: state.draft };
+  state.isWritten = true;
+  discard(state);
 }
 
 /** Forgets all unsaved work. */
