@@ -4,7 +4,7 @@ import { isGatewayError } from "@svc/sdk/errors";
 import { wizard } from "@svc/sdk/wizard";
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
-import { Blocks, Check, Gauge, MessageSquare, Settings } from "lucide";
+import { Check, Gauge, MessageSquare, Radio, Settings } from "lucide";
 import type { OpenView } from "../core/app.ts";
 import { t } from "../core/text.ts";
 import { command } from "../parts/command.ts";
@@ -218,13 +218,13 @@ export default ((context) => {
       return html`<h2>${t.setup.cancelled}</h2>
         <p>${t.setup.cancelledText}</p>
         <div class="actions">${again}</div>`;
-    const link = (view: string, symbol: Parameters<typeof icon>[0], text: string) =>
-      html`<button @click=${() => context.go(view)}>${icon(symbol)}${text}</button>`;
+    const links = NEXT.filter(({ method }) => method === undefined || context.serves(method));
     return html`<h2>${icon(Check)} ${t.setup.done}</h2>
       <p>${t.setup.doneText}</p>
       <div class="setup-next">
-        ${link("chat", MessageSquare, t.setup.chat)} ${link("channels", Blocks, t.setup.channels)}
-        ${link("config", Settings, t.setup.config)} ${link("overview", Gauge, t.setup.overview)}
+        ${links.map(
+          ({ view, symbol }) => html`<button @click=${() => context.go(view)}>${icon(symbol)}${t.setup[view]}</button>`,
+        )}
       </div>
       <div class="actions">${again}</div>`;
   }
@@ -242,6 +242,14 @@ export default ((context) => {
       </div>`,
   };
 }) satisfies OpenView;
+
+/** Views that help after the setup, and a method that each one needs. */
+const NEXT = [
+  { view: "chat", symbol: MessageSquare, method: "chat.send" },
+  { view: "channels", symbol: Radio, method: "channels.status" },
+  { view: "config", symbol: Settings, method: "config.get" },
+  { view: "overview", symbol: Gauge, method: undefined },
+] as const;
 
 /** The session of a setup that somebody else runs. */
 function runningIn(error: unknown): { readonly sessionId: string; readonly startedAt?: number } | undefined {
