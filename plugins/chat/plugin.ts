@@ -9,14 +9,11 @@ import { Retention, Storage } from "@svc/sdk/storage";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { createAborts } from "./abort.ts";
 import { COMMAND_RETENTION, createCommandLog, MIGRATIONS } from "./command-log.ts";
-import { compactionIn, shownHistory } from "./history.ts";
 import { createInject } from "./injected.ts";
+import { createHistory } from "./reading.ts";
 import { createSend } from "./send.ts";
 import { createSentRuns } from "./sent-runs.ts";
 import { createChatStream } from "./stream.ts";
-
-/** Messages `chat.history` returns when the caller names no limit. Spec: protocol/methods-chat.md §1. */
-const DEFAULT_HISTORY = 200;
 
 const setupCode = lazy(() => import("./setup-part.ts"));
 
@@ -42,20 +39,7 @@ export default definePlugin({
     const commands = createCommandLog(storage);
 
     gateway.serve(chat, {
-      async history({ params: { sessionKey, limit = DEFAULT_HISTORY } }) {
-        const key = sessions.canonicalKey(sessionKey);
-        const [entry, context] = await Promise.all([sessions.get(key), sessions.context(key, limit)]);
-        // Messages before a summary are only in the transcript.
-        const isWhole = context.summary === undefined || context.items.length >= limit;
-        const items = isWhole ? context.items : await sessions.transcript(key, limit);
-        return {
-          sessionKey,
-          ...(entry ? { sessionId: entry.sessionId } : {}),
-          messages: shownHistory(items, compactionIn(context, limit)),
-          thinkingLevel: entry?.thinkingLevel ?? "off",
-          ...(entry?.verboseLevel === undefined ? {} : { verboseLevel: entry.verboseLevel }),
-        };
-      },
+      history: createHistory({ sessions, runs }),
       send: createSend({ sessions, runs, sent, aborts, commands, chatCommands, speech, clock, log, emitSoon }),
       abort: aborts.handler,
       inject: createInject({ sessions, clock, emit }),

@@ -1,13 +1,24 @@
 /** Handler of `chat.send`: a message starts a run, executes a command, or stops runs. Spec: protocol/methods-chat.md §2. */
 import { isStopRequest } from "@svc/kit/chat-commands";
 import { readAttachments } from "@svc/kit/media";
-import { type Call, type Handler, invalidRequest, type Live, type ParamsOf, type ResultOf } from "@svc/sdk";
+import {
+  type Call,
+  GatewayError,
+  type Handler,
+  invalidRequest,
+  type Live,
+  notFound,
+  type Origin,
+  type ParamsOf,
+  type ResultOf,
+} from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunRequest, RunState } from "@svc/sdk/agents";
 import type { chat } from "@svc/sdk/chat";
 import type { ChatCommandOutcome, ChatCommands, ParsedCommand } from "@svc/sdk/commands";
 import {
   type ImageBlock,
   injectedMessage,
+  type Message,
   parseThinkingLevel,
   THINKING_LEVELS,
   type ThinkingLevel,
@@ -28,7 +39,10 @@ type SendResult = ResultOf<typeof chat.send>;
 const CHANNEL = "webchat";
 
 export interface SendOptions {
-  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "freshen" | "sendPolicy" | "append">;
+  readonly sessions: Pick<
+    Sessions,
+    "canonicalKey" | "get" | "freshen" | "sendPolicy" | "append" | "message" | "rewind"
+  >;
   readonly runs: Pick<AgentRuns, "start" | "state" | "active" | "queueMode" | "wait">;
   readonly sent: SentRuns;
   readonly aborts: Pick<Aborts, "all">;
@@ -52,6 +66,8 @@ interface Checked {
   readonly images: readonly ImageBlock[];
   readonly thinking: ThinkingLevel | undefined;
   readonly command: ParsedCommand | undefined;
+  /** Id of the message that this one replaces. */
+  readonly replaces: string | undefined;
 }
 
 /** What a run is started with. */
@@ -62,6 +78,8 @@ interface Beginning {
   readonly queue: QueueMode | undefined;
   /** As `prepare` of `AgentRuns.start`. */
   readonly before?: (() => Promise<unknown>) | undefined;
+  /** Default: the principal. */
+  readonly origin?: Origin | undefined;
 }
 
 /** Choice: stop requests are part of `chat.send`, so they work without the plugin `commands`. */
@@ -89,14 +107,20 @@ function check(call: SendCall, { sessions, chatCommands, log }: SendOptions): Ch
   const message = cleanMessage(call.params.message);
   const { images, dropped } = readAttachments(call.params.attachments);
   for (const reason of dropped) log.info({ runId: call.params.idempotencyKey }, `attachment dropped: ${reason}`);
-  if (isBlank(message) && images.length === 0) {
+  const { replaces, attachments } = call.params;
+  const keepsImages = replaces !== undefined && attachments === undefined; // `replace` decides
+  if (isBlank(message) && images.length === 0 && !keepsImages) {
     const why = dropped.length > 0 ? ` and ${dropped[0]}` : "";
     invalidRequest(`message is empty${why}; write something or attach an image`);
   }
   const thinking = thinkingLevel(call.params.thinking);
   const key = sessions.canonicalKey(call.params.sessionKey);
   const command = isStopRequest(message) ? STOP : chatCommands.get()?.parse(message);
-  return { call, key, message, images, thinking, command };
+  if (command && replaces !== undefined)
+    invalidRequest(
+      `a command cannot replace a message; send ${message.trim().split(/\s/u, 1)[0]} without \`replaces\``,
+    );
+  return { call, key, message, images, thinking, command, replaces };
 }
 
 function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
@@ -110,14 +134,15 @@ function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
 /** Reads storage once and writes it once before the response, unless a command does more. */
 async function accept(options: SendOptions, checked: Checked): Promise<SendResult> {
   const { sessions, runs, commands, aborts } = options;
-  const { call, key, message, command } = checked;
+  const { call, key, message, command, replaces } = checked;
   const { sessionKey, idempotencyKey: runId } = call.params;
   const isForAgent = command === undefined;
+  const isNew = isForAgent && replaces === undefined;
   const [entry, answered, mode, run] = await Promise.all([
-    isForAgent ? inboundEntry(options, key) : sessions.get(key),
+    isNew ? inboundEntry(options, key) : sessions.get(key), // an edit goes on with the conversation, however old
     commands.find(runId),
     isForAgent ? runs.queueMode(key, CHANNEL) : undefined,
-    isForAgent ? undefined : runs.state(runId), // for other messages, `start` returns it
+    isNew ? undefined : runs.state(runId), // for other messages, `start` returns it
   ]);
   if (sessions.sendPolicy(key, entry) === "deny") {
     invalidRequest(`sending to session "${sessionKey}" is disabled (sendPolicy "deny"); an admin can allow it`);
@@ -130,6 +155,7 @@ async function accept(options: SendOptions, checked: Checked): Promise<SendResul
   if (run) return repeated(run, key, runs);
   if (answered) return repeated({ ...answered, runId, source: "chat", status: "ok" }, key, runs);
   if (command) return obey(options, checked, command);
+  if (replaces !== undefined) return replace(options, checked, replaces);
   return startRun(options, checked, { message, queue: chosenMode(entry, mode) });
 }
 
@@ -143,6 +169,32 @@ async function inboundEntry({ sessions, runs }: SendOptions, key: string): Promi
 function chosenMode(entry: SessionEntry | undefined, mode: QueueMode | undefined): QueueMode | undefined {
   return entry?.["queueMode"] !== undefined || mode !== "followup" ? mode : undefined;
 }
+
+/**
+ * Starts a run with a message that takes the place of an earlier one. Choice: it keeps the origin of that message, so that an edit
+ * never gives words of strangers the authority of the owner.
+ */
+async function replace(options: SendOptions, checked: Checked, id: string): Promise<SendResult> {
+  const { sessions, runs } = options;
+  const { call, key, message } = checked;
+  const former: Message | undefined = await sessions.message(key, id);
+  if (former?.role !== "user")
+    return notFound(`there is no message of the user with the id "${id}"; read chat.history again`);
+  const kept = former.content.filter((block): block is ImageBlock => block.type === "image");
+  const images = call.params.attachments === undefined ? kept : checked.images;
+  if (isBlank(message) && images.length === 0) invalidRequest("message is empty; write something or attach an image");
+  const refuseWhileBusy = () => {
+    if (runs.active(key).length > 0) throw new GatewayError("CONFLICT", BUSY);
+  };
+  refuseWhileBusy(); // before the message is replaced, and again at the last moment
+  const before = async () => {
+    refuseWhileBusy();
+    await sessions.rewind(key, id);
+  };
+  return startRun(options, { ...checked, images }, { message, queue: undefined, before, origin: former.origin });
+}
+
+const BUSY = "a reply of this session is in progress; stop it with chat.abort or wait for its end, then send again";
 
 /** Runs a command: answers, or starts the run that it asks for. */
 async function obey(options: SendOptions, checked: Checked, command: ParsedCommand): Promise<SendResult> {
@@ -165,7 +217,7 @@ async function obey(options: SendOptions, checked: Checked, command: ParsedComma
 async function startRun(options: SendOptions, checked: Checked, beginning: Beginning): Promise<SendResult> {
   const { runs, sent } = options;
   const { call, key, images, thinking } = checked;
-  const { message, compact, queue, before } = beginning;
+  const { message, compact, queue, before, origin } = beginning;
   const { sessionKey, idempotencyKey: runId, timeoutMs } = call.params;
   const { connection, principal } = call;
   const isDirective = call.params.message.trimStart().startsWith("/"); // Spec: `thinking` does not apply to directives
@@ -175,6 +227,7 @@ async function startRun(options: SendOptions, checked: Checked, beginning: Begin
     message,
     source: "chat",
     principal,
+    ...(origin === undefined ? {} : { origin }),
     ...(queue === undefined ? {} : { queue }),
     ...(images.length === 0 ? {} : { images }),
     ...(thinking === undefined || isDirective ? {} : { thinking }),

@@ -65,10 +65,11 @@ export function createChatCommands({ view, log }: ServiceSources): ChatCommands 
   return {
     list: () =>
       all()
-        .map(({ id, value: { summary, usage, scope = DEFAULT_SCOPE } }) => ({
+        .map(({ id, value: { summary, usage, aliases = [], scope = DEFAULT_SCOPE } }) => ({
           name: id,
           summary,
           ...(usage === undefined ? {} : { usage }),
+          ...(aliases.length === 0 ? {} : { aliases }),
           scope,
         }))
         .toSorted((left, right) => (left.name < right.name ? -1 : 1)),

@@ -23,10 +23,12 @@ export interface MethodOptions {
   readonly canonicalKey: (key: string) => string;
   readonly modelDefaults: DefaultsOf;
   readonly patch: PatchSession;
+  /** Whether a session has an active run. */
+  readonly isActive: (key: string) => boolean;
 }
 
 export function createHandlers(options: MethodOptions): Handlers<typeof sessions> {
-  const { store, transcripts, lifecycle, clock, canonicalKey, modelDefaults } = options;
+  const { store, transcripts, lifecycle, clock, canonicalKey, modelDefaults, isActive } = options;
 
   async function patch(params: PatchParams) {
     const key = canonicalKey(params.key);
@@ -49,7 +51,7 @@ export function createHandlers(options: MethodOptions): Handlers<typeof sessions
   }
 
   return {
-    list: ({ params }) => listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults }),
+    list: ({ params }) => listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults, isActive }),
     preview: ({ params }) => previewSessions(transcripts, params, { now: clock.now(), canonicalKey }),
     resolve: async ({ params }) => ({ ok: true as const, key: await resolveSession(store, params, canonicalKey) }),
 

@@ -94,6 +94,7 @@ export default definePlugin({
       settings: () => settings,
       agents: () => services.agents.get(),
     });
+    const isActive = (key: string) => (services.runs.get()?.active(key).length ?? 0) > 0;
     const maintain = createMaintenance({
       retention: new Retention(storage),
       lifecycle,
@@ -101,7 +102,7 @@ export default definePlugin({
       log,
       config: () => settings.session.maintenance,
       isMain: (key) => key === mainSessionKey(rules(), key.split(":")[1]),
-      isActive: (key) => (services.runs.get()?.active(key).length ?? 0) > 0,
+      isActive,
       signal: gateway.signal,
     });
 
@@ -131,6 +132,7 @@ export default definePlugin({
         canonicalKey: canonical,
         modelDefaults,
         patch,
+        isActive,
       }),
     );
 

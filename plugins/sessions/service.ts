@@ -56,6 +56,9 @@ export function createSessions(options: ServiceOptions): Sessions {
 
     withdraw: (key, ids, { unusedSince, alongside } = {}) => store.withdraw(key, ids, unusedSince, alongside),
     transcript: (key, limit) => transcripts.last(key, limit),
+    page: (key, options) => transcripts.page(key, options),
+    message: (key, id) => transcripts.message(key, id),
+    rewind: (key, id) => transcripts.rewind(key, id),
     recent: ({ limit, agentId }) => store.page({ agentId, includeGlobal: true, includeUnknown: true }, limit),
     count: (agentId) => store.count(agentId),
     context: (key, limit) => transcripts.context(key, limit),

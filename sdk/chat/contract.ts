@@ -20,6 +20,15 @@ export const chat = defineContract("chat", {
     params: Strict({
       sessionKey: NonEmpty,
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "default 200" })),
+      before: Type.Optional(
+        Type.String({ minLength: 1, description: "id of a message: the page ends before it; implies `ids`" }),
+      ),
+      ids: Type.Optional(
+        Type.Boolean({ description: "each message has its id in `__svc.id`, and the result says how to read on" }),
+      ),
+      maxChars: Type.Optional(
+        Type.Integer({ minimum: 100, maximum: 100_000, description: "characters of one text; default 12000" }),
+      ),
     }),
     result: Type.Object({
       sessionKey: Type.String(),
@@ -27,6 +36,17 @@ export const chat = defineContract("chat", {
       messages: Type.Array(Type.Unknown()),
       thinkingLevel: Type.Optional(Type.String()),
       verboseLevel: Type.Optional(Type.String()),
+      hasMore: Type.Optional(Type.Boolean({ description: "with `ids`: there are older messages" })),
+      oldestId: Type.Optional(Type.String({ description: "with `ids`: `before` of the next older page" })),
+      activeRuns: Type.Optional(
+        Type.Array(
+          Type.Object({
+            runId: Type.String(),
+            startedAt: Type.Optional(Type.Integer({ description: "epoch ms; absent: waits for its turn" })),
+          }),
+          { description: "with `ids`: runs of the session that have not ended, oldest first" },
+        ),
+      ),
     }),
   },
   send: {
@@ -40,6 +60,13 @@ export const chat = defineContract("chat", {
       attachments: Type.Optional(Type.Array(Type.Unknown())),
       timeoutMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds; 0: no limit" })),
       idempotencyKey: NonEmpty,
+      replaces: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description:
+            "id of a message of the user: this one takes its place, and later messages leave the conversation; without `attachments` its images are kept",
+        }),
+      ),
     }),
     result: Type.Union([
       Type.Object({

@@ -82,6 +82,8 @@ export interface ListedCommand {
   readonly name: string;
   readonly summary: string;
   readonly usage?: string;
+  /** Other names. */
+  readonly aliases?: readonly string[];
   readonly scope: Scope;
 }
 

@@ -44,6 +44,9 @@ export const SessionRow = Type.Object({
   lastAccountId: text,
   derivedTitle: text,
   lastMessagePreview: text,
+  hasActiveRun: Type.Optional(
+    Type.Literal(true, { description: "a reply is in progress, or a message waits for one" }),
+  ),
 });
 
 /** A stored session. `sessionId` changes at every reset; further fields may be present. */

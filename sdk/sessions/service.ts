@@ -35,6 +35,17 @@ export interface TranscriptItem {
   readonly message: Message;
 }
 
+/** A part of a transcript, oldest message first. */
+export interface TranscriptPage {
+  readonly items: readonly TranscriptItem[];
+  /** Id of the oldest stored message of the page, which may be unreadable and thus not in `items`. Absent: no message. */
+  readonly oldestId?: string;
+  /** There are older messages. */
+  readonly hasMore: boolean;
+  /** Ids of those items that were the first ones a compaction kept. */
+  readonly firstKept: readonly string[];
+}
+
 /**
  * Interprets a key from the point of view of an agent: a key without `agent:` is one of its own sessions, an empty key
  * its main session. The result must still be made canonical.
@@ -114,6 +125,19 @@ export interface Sessions {
   ): Promise<void>;
   /** The last `limit` messages, oldest first; empty for an unknown session. */
   transcript(canonicalKey: string, limit: number): Promise<readonly TranscriptItem[]>;
+  /**
+   * The last `limit` messages, or the last ones before the message `before`; empty for an unknown session.
+   * @throws GatewayError `NOT_FOUND` when `before` is not in the transcript
+   */
+  page(canonicalKey: string, options: { readonly limit: number; readonly before?: string }): Promise<TranscriptPage>;
+  /** One message of the transcript. */
+  message(canonicalKey: string, id: string): Promise<Message | undefined>;
+  /**
+   * Removes a message and all later ones from the conversation, so that it can take another course; they move to a
+   * retired transcript, and their usage stays counted. Durable when it resolves.
+   * @throws GatewayError `NOT_FOUND` when the message is not in the transcript
+   */
+  rewind(canonicalKey: string, id: string): Promise<void>;
   /** Newest sessions first, optionally of one agent. */
   recent(options: { limit: number; agentId?: string }): Promise<readonly { key: string; entry: SessionEntry }[]>;
   count(agentId?: string): Promise<number>;

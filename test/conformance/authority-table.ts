@@ -32,7 +32,7 @@ export const NODE_METHODS: readonly string[] = [
 /** Choice: methods that the specification does not contain. */
 const OURS: Readonly<Record<Scope, string>> = {
   "operator.read":
-    "agents.files.log agents.files.diff memory.status memory.search models.status models.known panel.pages panel.cards plugins.inspect " +
+    "agents.files.log agents.files.diff memory.status memory.search models.status models.known panel.pages panel.cards plugins.inspect commands.list " +
     "plugins.list storage.usage update.check webhooks.list webhooks.check webhooks.runs webhooks.run",
   "operator.write": "media.describe media.transcribe models.test webhooks.try",
   "operator.approvals": "exec.approval.list",

@@ -50,6 +50,7 @@ const NAMESPACES: readonly {
   { id: "browser", contract: contracts.browser, open: ["request"] },
   { id: "canvas", contract: contracts.nodeCanvas },
   { id: "chat", contract: contracts.chat },
+  { id: "commands", contract: contracts.commands },
   {
     id: "channels",
     contract: {

@@ -6,6 +6,7 @@ import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { browser } from "@svc/sdk/browser";
 import { channelLogin, channelPairing, channels, outbound, webLogin } from "@svc/sdk/channels";
 import { chat } from "@svc/sdk/chat";
+import { commands } from "@svc/sdk/commands";
 import { config } from "@svc/sdk/config";
 import { cron } from "@svc/sdk/cron";
 import { devices } from "@svc/sdk/devices";
@@ -42,6 +43,7 @@ const ofAgents = {
   channelPairing,
   channels,
   chat,
+  commands,
   cron,
   heartbeat,
   media,
@@ -153,11 +155,15 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "web.login.start": [() => ({ force: false, timeoutMs: 1_000, verbose: false, accountId: "default" })],
   "web.login.wait": [() => ({ timeoutMs: 1_000 })],
   "channels.logout": [() => ({ channel: "pigeon" })],
-  "chat.history": [() => ({ sessionKey: "main" }), () => ({ sessionKey: "main", limit: 1000 })],
+  "chat.history": [
+    () => ({ sessionKey: "main" }),
+    () => ({ sessionKey: "main", limit: 1000, ids: true, maxChars: 100_000 }),
+  ],
   "chat.send": [
     () => ({ sessionKey: "main", message: "echo hi", idempotencyKey: key() }),
     () => ({ sessionKey: "main", message: "/stop", idempotencyKey: key(), deliver: false, timeoutMs: 0 }),
   ],
+  "commands.list": [() => undefined, () => ({ agentId: "main", scope: "text", includeArgs: false })],
   "chat.abort": [() => ({ sessionKey: "main" }), () => ({ sessionKey: "main", runId: "nobody" })],
   "chat.inject": [() => ({ sessionKey: "main", message: "by hand", label: "note" })],
   "config.get": [() => ({})],

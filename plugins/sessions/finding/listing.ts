@@ -44,6 +44,14 @@ const FLAGS = ["systemSent", "abortedLastRun"];
 const COUNTS = ["inputTokens", "outputTokens", "contextTokens"];
 const OBJECTS = ["origin", "deliveryContext"];
 
+export interface ListSources {
+  /** epoch ms */
+  readonly now: number;
+  readonly modelDefaults: DefaultsOf;
+  /** Whether the session has an active run. Default: none has. */
+  readonly isActive?: (key: string) => boolean;
+}
+
 /**
  * Handles `sessions.list`. `limit` applies after all filters; without it all sessions are returned.
  * A session that is used while a list of more than `PAGE` is read may be missing from it: clients list again.
@@ -51,7 +59,7 @@ const OBJECTS = ["origin", "deliveryContext"];
 export async function listSessions(
   { store, transcripts }: { readonly store: SessionStore; readonly transcripts: Transcripts },
   params: ListParams,
-  { now, modelDefaults }: { readonly now: number; readonly modelDefaults: DefaultsOf },
+  { now, modelDefaults, isActive = () => false }: ListSources,
 ): Promise<ResultOf<typeof sessions.list>> {
   const needle = (params.search ?? "").trim().toLowerCase();
   const accept = needle === "" ? undefined : (session: StoredSession) => isFound(session, needle);
@@ -71,6 +79,7 @@ export async function listSessions(
     ...rowOf(session, hasModel(session) ? defaults : modelDefaults(session.key)),
     ...(titles && { derivedTitle: derivedTitle(session.entry, titles.get(session.entry.sessionId)) }),
     ...lastMessage(last?.get(session.entry.sessionId)),
+    ...(isActive(session.key) && { hasActiveRun: true as const }),
   }));
   return { ts: now, path: store.location, count: rows.length, defaults, sessions: rows };
 }

@@ -8,6 +8,20 @@ const SESSION_ID = "(select session_id from sessions where key = ?)";
 export const TRANSCRIPT_TAIL = `select session_id, seq, id, body from transcript
   where session_id = ${SESSION_ID} order by seq desc limit ?`;
 
+/**
+ * One page of a transcript, newest first; `kept` is 1 for the first message that a compaction kept. Parameters: key, id of the
+ * message before which the page ends or null, limit.
+ */
+export const PAGE = `with one as materialized (select session_id from sessions where key = ?),
+  border as materialized (select t.seq from transcript t join one on t.session_id = one.session_id where t.id = ?)
+  select t.session_id, t.seq, t.id, t.body, exists (
+      select 1 from compactions c where c.session_id = t.session_id and c.first_kept_seq = t.seq) as kept
+    from transcript t join one on t.session_id = one.session_id
+    where t.seq < coalesce((select seq from border), 9007199254740991) order by t.seq desc limit ?`;
+
+/** Parameters: key, id. */
+export const MESSAGE = `select session_id, seq, id, body from transcript where session_id = ${SESSION_ID} and id = ?`;
+
 /** A body that is safe for JSON functions. */
 const guarded = (row: string) => `case when json_valid(${row}.body) then ${row}.body else '{}' end`;
 
@@ -85,24 +99,62 @@ export function addCompaction(
   ];
 }
 
-/** A cut of a transcript; `partId` is the new session id of the messages that are cut off. */
-export interface Cut {
+/** Removes a part of a transcript; `partId` is the new session id of its messages. */
+interface Removal {
   readonly key: string;
   readonly sessionId: string;
   readonly partId: string;
+}
+
+/** A cut of a transcript. */
+export interface Cut extends Removal {
   /** Last seq that is cut off. */
   readonly lastSeq: number;
 }
 
+/** A return to an earlier point of a conversation. */
+export interface Rewind extends Removal {
+  /** First seq that is removed. */
+  readonly firstSeq: number;
+}
+
 /** Moves the messages up to `lastSeq` to a retired transcript of their own, facts included; a conflict when the session was reset. */
-export function cut({ key, sessionId, partId, lastSeq }: Cut, now: number): readonly Statement[] {
-  const move = (table: string): Statement => ({
-    sql: `update ${table} set session_id = ? where session_id = ? and seq <= ?`,
-    params: [partId, sessionId, lastSeq],
-  });
+export function cut({ lastSeq, ...removal }: Cut, now: number): readonly Statement[] {
+  return [...move(removal, "seq <= ?", lastSeq), ...retire(removal, now)];
+}
+
+/**
+ * Moves the messages from `firstSeq` on to a retired transcript of their own, with the compactions that summarized any of them; a
+ * conflict when the session was reset. A compaction that kept `firstSeq` first keeps what is said next.
+ */
+export function rewind({ firstSeq, ...removal }: Rewind, now: number): readonly Statement[] {
+  const { sessionId, partId } = removal;
   return [
-    move("transcript"),
-    move("message_facts"),
+    ...move(removal, "seq >= ?", firstSeq),
+    {
+      sql: "update compactions set session_id = ? where session_id = ? and first_kept_seq > ?",
+      params: [partId, sessionId, firstSeq],
+    },
+    {
+      sql: `update compactions set first_kept_seq =
+          coalesce((select max(t.seq) from transcript t where t.session_id = compactions.session_id), 0) + 1
+        where session_id = ? and first_kept_seq = ?`,
+      params: [sessionId, firstSeq],
+    },
+    ...retire(removal, now),
+  ];
+}
+
+function move({ sessionId, partId }: Removal, which: string, seq: number): readonly Statement[] {
+  return ["transcript", "message_facts"].map((table) => ({
+    sql: `update ${table} set session_id = ? where session_id = ? and ${which}`,
+    params: [partId, sessionId, seq],
+  }));
+}
+
+/** Lists the moved messages as retired. The size of the context is unknown until the next run. */
+function retire({ key, sessionId, partId }: Removal, now: number): readonly Statement[] {
+  return [
     {
       sql: "insert into archives (session_id, key, reason, archived_at, part_of) values (?, ?, 'bak', ?, ?)",
       params: [partId, key, now, sessionId],

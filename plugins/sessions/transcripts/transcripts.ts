@@ -1,7 +1,7 @@
 /** Reads transcripts, records compactions and cuts. Unreadable messages are skipped and reported. */
 import { type Clock, isGatewayError, matches, notFound, Origin, outsideOrigin } from "@svc/sdk";
 import type { Message } from "@svc/sdk/models";
-import type { Sessions, TranscriptItem } from "@svc/sdk/sessions";
+import type { Sessions, TranscriptItem, TranscriptPage } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "../store/damage.ts";
 import * as statements from "./statements.ts";
@@ -74,6 +74,52 @@ export class Transcripts {
     return this.#items(rows);
   }
 
+  /** As `Sessions.page`. One more row is read, to know whether there are older ones. */
+  async page(
+    key: string,
+    { limit, before }: { readonly limit: number; readonly before?: string },
+  ): Promise<TranscriptPage> {
+    const size = atLeast0(limit);
+    const [rows, border] = await Promise.all([
+      this.#storage().all<BodyRow & { readonly kept: number }>(statements.PAGE, [key, before ?? null, size + 1]),
+      before === undefined ? undefined : this.#row(key, before),
+    ]);
+    if (before !== undefined && !border) refuseMessage(key, before);
+    const shown = rows.slice(0, size);
+    const kept = new Set(shown.filter((row) => row.kept === 1).map(({ id }) => id));
+    const oldestId = shown.at(-1)?.id;
+    const items = this.#items(shown);
+    return {
+      items,
+      ...(oldestId === undefined ? {} : { oldestId }),
+      hasMore: rows.length > size,
+      firstKept: items.filter(({ id }) => kept.has(id)).map(({ id }) => id),
+    };
+  }
+
+  /** One message; `undefined`: it is not in the transcript, or unreadable. */
+  async message(key: string, id: string): Promise<Message | undefined> {
+    const row = await this.#row(key, id);
+    return row && this.#items([row])[0]?.message;
+  }
+
+  /**
+   * Moves a message and all later ones to a retired transcript.
+   * @throws GatewayError `NOT_FOUND` for a message that is not in the transcript; `CONFLICT` when the session is reset meanwhile
+   */
+  async rewind(key: string, id: string): Promise<void> {
+    const first = await this.#row(key, id);
+    if (!first) return refuseMessage(key, id);
+    const now = this.#clock.now();
+    const { session_id: sessionId, seq: firstSeq } = first;
+    const removal = { key, sessionId, partId: partIdOf(sessionId, now), firstSeq };
+    await this.#storage().transaction(statements.rewind(removal, now));
+  }
+
+  #row(key: string, id: string): Promise<BodyRow | undefined> {
+    return this.#storage().get<BodyRow>(statements.MESSAGE, [key, id]);
+  }
+
   /** The summary of the last compaction and the messages since, in one read. */
   async context(key: string, limit: number): ReturnType<Sessions["context"]> {
     const rows = await this.#storage().all<BodyRow>(statements.CONTEXT, [key, atLeast0(limit)]);
@@ -92,7 +138,7 @@ export class Transcripts {
       await this.#storage().transaction(statements.addCompaction(key, compaction, this.#clock.now()));
     } catch (thrown) {
       if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") throw thrown;
-      notFound(`session "${key}" has no message "${compaction.firstKeptId}"; read its transcript again`);
+      refuseMessage(key, compaction.firstKeptId);
     }
   }
 
@@ -165,7 +211,7 @@ export class Transcripts {
     );
     if (!border) return { at, kept: total };
     const { session_id: sessionId, seq: lastSeq } = border;
-    const partId = `${sessionId}.bak.${new Date(at).toISOString().replaceAll(":", "-")}`;
+    const partId = partIdOf(sessionId, at);
     const [moved] = await this.#storage().transaction(statements.cut({ key, sessionId, partId, lastSeq }, at));
     return { partId, at, kept: total - (moved?.changes ?? 0) };
   }
@@ -200,6 +246,15 @@ export class Transcripts {
     const rows = await this.#storage().all<{ session_id: string; text: string | null }>(sql, params);
     return new Map(rows.flatMap(({ session_id, text }) => (text === null ? [] : [[session_id, text]])));
   }
+}
+
+/** Session id of a part that is removed from a transcript. */
+function partIdOf(sessionId: string, at: number): string {
+  return `${sessionId}.bak.${new Date(at).toISOString().replaceAll(":", "-")}`;
+}
+
+function refuseMessage(key: string, id: string): never {
+  notFound(`session "${key}" has no message "${id}"; read its transcript again`);
 }
 
 /** `undefined` for a text that is not a message: readers must not see a torn row. */

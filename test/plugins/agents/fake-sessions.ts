@@ -94,6 +94,11 @@ export async function openFakeSessions(
       ]);
     },
     transcript: (key, limit) => tail(key, limit),
+    page: async (key, { limit }) => ({ items: await tail(key, limit), hasMore: false, firstKept: [] }),
+    message: async (key, id) => (await tail(key, 1_000)).find((item) => item.id === id)?.message,
+    async rewind() {
+      throw new Error("these sessions have no branches");
+    },
     async context(key, limit) {
       const rows = await storage.all<{ id: string | null; body: string; summary: string | null }>(
         `SELECT * FROM (

@@ -43,7 +43,18 @@ export async function openScene(t: TestContext) {
   const transcript: Message[] = [];
   const resets: string[] = [];
   const freshened: string[] = [];
-  const sessions: Pick<Sessions, "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append"> = {
+  /** Messages by id that can be replaced. */
+  const replaceable = new Map<string, Message>();
+  const rewound: string[] = [];
+  const sessions: Pick<
+    Sessions,
+    "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append" | "message" | "rewind"
+  > = {
+    message: async (_key, id) => replaceable.get(id),
+    async rewind(key, id) {
+      rewound.push(`${key} ${id}`);
+      replaceable.delete(id);
+    },
     canonicalKey: (key) =>
       key === "agent:" ? invalidRequest("malformed") : key.includes(":") ? key : `agent:main:${key}`,
     get: async (key) => entries.get(key),
@@ -137,6 +148,8 @@ export async function openScene(t: TestContext) {
   let keys = 0;
   return {
     entries,
+    replaceable,
+    rewound,
     transcript,
     resets,
     freshened,

@@ -93,3 +93,36 @@ describe("chat.history", () => {
     assert.equal(history.compactionIn({ ...context, summary: undefined }, 200), undefined);
   });
 });
+
+describe("a page of chat.history", () => {
+  const page = (messages: readonly Message[], firstKept: readonly string[] = []) =>
+    history.shownPage({ items: items(...messages), hasMore: false, firstKept });
+
+  it("has ids, and a mark at every compaction", () => {
+    const { messages, isCut } = page([user, assistant, user], ["1", "2"]);
+    const ids = messages.map(({ role, __svc }) => [role, Object(__svc).id]);
+    assert.deepEqual(ids, [
+      ["user", "0"],
+      ["system", "compaction-1"],
+      ["assistant", "1"],
+      ["system", "compaction-2"],
+      ["user", "2"],
+    ]);
+    assert.equal(isCut, false);
+  });
+
+  it("names the first message that fits, and keeps the id of one that is too large", () => {
+    const large = { ...user, content: Array.from({ length: 12 }, () => ({ type: "text", text: long }) as const) };
+    assert.deepEqual(page([large]).messages[0]?.["__svc"], { truncated: true, reason: "oversized", id: "0" });
+    const many = Array.from({ length: 60 }, () => ({ ...large, content: large.content.slice(0, 10) }));
+    const { isCut, firstShown, messages } = page(many);
+    assert.equal(isCut, true);
+    assert.equal(firstShown, String(60 - messages.length));
+  });
+
+  it("cuts texts where the caller wants", () => {
+    const item = { items: items(saying(long)), hasMore: false, firstKept: [] };
+    const [message] = history.shownPage(item, 20_000).messages;
+    assert.deepEqual(message?.["content"], [{ type: "text", text: long }]);
+  });
+});

@@ -264,3 +264,47 @@ describe("chat.send with a command", () => {
     assert.match(events[0]?.message?.content[0]?.text ?? "", /\/reset/);
   });
 });
+
+describe("chat.send that replaces a message", () => {
+  const stored = { role: "user", content: [{ type: "text", text: "old" }], timestamp: 1 } as const;
+  const picture = { type: "image", data: png, mimeType: "image/png" } as const;
+
+  it("goes back to it once, and keeps its images unless there are others", async (t) => {
+    const { send, started, rewound, replaceable, freshened, states } = await openScene(t);
+    replaceable.set("m1", { ...stored, content: [picture] });
+    const again = { idempotencyKey: "r1", message: "new", replaces: "m1" };
+    assert.deepEqual(await send(again), { runId: "r1", status: "started" });
+    assert.deepEqual(rewound, [`${CANONICAL} m1`]);
+    assert.deepEqual([started[0]?.message, started[0]?.images], ["new", [picture]]);
+    assert.deepEqual(freshened, [], "an edit goes on with an expired conversation");
+    assert.deepEqual(await send(again), { runId: "r1", status: "in_flight" });
+    assert.equal(rewound.length, 1, "a repeated request changes nothing");
+
+    states.clear();
+    replaceable.set("m2", { ...stored, content: [picture] });
+    await send({ message: "bare", replaces: "m2", attachments: [] });
+    assert.equal(started[1]?.images, undefined);
+  });
+
+  it("keeps the authority of the replaced message", async (t) => {
+    const { send, started, replaceable } = await openScene(t);
+    const origin = { kind: "channel", id: "stranger", scopes: [] } as const;
+    replaceable.set("m1", { ...stored, origin: { ...origin, scopes: [] } });
+    await send({ replaces: "m1" });
+    assert.deepEqual(started[0]?.origin, origin);
+  });
+
+  it("is refused while a reply is in progress, for commands and for anything but a message of the user", async (t) => {
+    const { send, started, rewound, replaceable, states } = await openScene(t);
+    replaceable
+      .set("m1", stored)
+      .set("a1", { ...stored, role: "toolResult", toolCallId: "", toolName: "", isError: false });
+    await assert.rejects(send({ replaces: "a1" }), { code: "NOT_FOUND" });
+    await assert.rejects(send({ replaces: "nothing" }), { code: "NOT_FOUND" });
+    await assert.rejects(send({ replaces: "m1", message: "/new" }), { code: "INVALID_REQUEST", message: /command/ });
+    await assert.rejects(send({ replaces: "m1", message: " " }), { code: "INVALID_REQUEST", message: /empty/ });
+    states.set("r0", running("r0"));
+    await assert.rejects(send({ replaces: "m1" }), { code: "CONFLICT", message: /chat\.abort/ });
+    assert.deepEqual([started.length, rewound.length], [0, 0]);
+  });
+});

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type GatewayError, invalidRequest, notFound, type Scope, unavailable } from "@svc/sdk";
 import type { ChatCommand, ChatCommandCall } from "@svc/sdk/commands";
+import { createMenu } from "../../../plugins/commands/menu.ts";
 import { openCommands, principalWith } from "./commands-scene.ts";
 
 /** A command that does `run`, which may throw. */
@@ -112,5 +113,45 @@ describe("/help", () => {
     const steer = openCommands({}, { "steer-on": command(() => "") });
     assert.match(await steer.says("/help steer_on"), /^\/steer-on: does something$/, "the name in a menu");
     await assert.rejects(says("/help me"), { code: "INVALID_REQUEST", message: /no command \/me/ });
+  });
+});
+
+describe("commands.list", () => {
+  const menu = async (scope: Scope, params: { includeArgs?: boolean } = {}) => {
+    const { commands } = openCommands({}, { one: command(() => "1", { usage: "[n]", aliases: ["uno"] }) });
+    const call = { params, principal: principalWith(scope), connection: undefined, accept: () => undefined };
+    return (await createMenu(commands)({ ...call, signal: new AbortController().signal })).commands;
+  };
+
+  it("has names, arguments and summaries of what the caller may use", async () => {
+    const all = await menu("operator.write");
+    assert.deepEqual(
+      all.find(({ name }) => name === "one"),
+      {
+        name: "one",
+        textAliases: ["/one", "/uno"],
+        description: "does something",
+        acceptsArgs: true,
+        usage: "[n]",
+        scope: "text",
+        source: "plugin",
+      },
+    );
+    assert.equal(
+      all.some(({ name }) => name === "config"),
+      false,
+    );
+    assert.equal(
+      (await menu("operator.admin")).some(({ name }) => name === "config"),
+      true,
+    );
+    assert.deepEqual(
+      (await menu("operator.read")).map(({ name }) => name),
+      ["help", "whoami"],
+    );
+    assert.equal(
+      (await menu("operator.write", { includeArgs: false })).some(({ usage }) => usage !== undefined),
+      false,
+    );
   });
 });

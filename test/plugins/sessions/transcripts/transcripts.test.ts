@@ -192,6 +192,65 @@ describe("rows that cannot be read", () => {
   });
 });
 
+describe("a page of a transcript", () => {
+  it("ends before a message, and says whether there are older ones", async (t) => {
+    const { store, transcripts, ids, storage, damaged } = await conversation(t);
+    const last = await transcripts.page(KEY, { limit: 3 });
+    assert.deepEqual([texts(last.items), last.hasMore, last.oldestId], [["2", "3", "4"], true, ids[1]]);
+    const first = await transcripts.page(KEY, { limit: 3, before: last.oldestId ?? "" });
+    assert.deepEqual([texts(first.items), first.hasMore, first.oldestId], [["1"], false, ids[0]]);
+    const none = await transcripts.page("agent:main:none", { limit: 3 });
+    assert.deepEqual(none, { items: [], hasMore: false, firstKept: [] });
+    await assert.rejects(transcripts.page(KEY, { limit: 3, before: "ffffffff" }), { code: "NOT_FOUND" });
+
+    await transcripts.addCompaction(KEY, { summary: "s", firstKeptId: ids[2] ?? "", tokensBefore: 1 });
+    await transcripts.addCompaction(KEY, { summary: "t", firstKeptId: ids[3] ?? "", tokensBefore: 1 });
+    assert.deepEqual((await transcripts.page(KEY, { limit: 9 })).firstKept, [ids[2], ids[3]]);
+    await damage(storage, 1, "{torn");
+    const whole = await transcripts.page(KEY, { limit: 4 });
+    assert.deepEqual([texts(whole.items), whole.oldestId], [["2", "3", "4"], ids[0]], "paging gets past it");
+    assert.equal(damaged.length > 0, true);
+    await store.restart(KEY, () => ({ sessionId: "new", updatedAt: NOON }));
+    await assert.rejects(transcripts.page(KEY, { limit: 3, before: ids[2] ?? "" }), { code: "NOT_FOUND" });
+  });
+});
+
+describe("going back to a message", () => {
+  it("archives it and all later ones, and goes on from there", async (t) => {
+    const { store, transcripts, storage, ids } = await conversation(t);
+    await store.update(KEY, { totalTokens: 9, totalTokensFresh: true });
+    assert.deepEqual(await transcripts.message(KEY, ids[2] ?? ""), user("3"));
+    await transcripts.rewind(KEY, ids[2] ?? "");
+    assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["1", "2"]);
+    assert.equal((await store.get(KEY))?.totalTokens, undefined);
+    const { sessionId } = (await store.get(KEY)) ?? assert.fail();
+    const gone = await storage.all(
+      `select t.id from archives a join transcript t on t.session_id = a.session_id
+        where a.part_of = ? and a.reason = 'bak' order by t.seq`,
+      [sessionId],
+    );
+    assert.deepEqual(
+      gone.map(({ id }) => id),
+      ids.slice(2),
+    );
+    await store.append(KEY, [user("5")]);
+    assert.deepEqual(texts((await transcripts.context(KEY, 9)).items), ["1", "2", "5"]);
+    assert.equal(await transcripts.message(KEY, ids[2] ?? ""), undefined);
+    await assert.rejects(transcripts.rewind(KEY, ids[2] ?? ""), { code: "NOT_FOUND" });
+  });
+
+  it("forgets summaries of what left the conversation, and shows the model what is said next", async (t) => {
+    const { store, transcripts, ids } = await conversation(t);
+    await transcripts.addCompaction(KEY, { summary: "of 1", firstKeptId: ids[2] ?? "", tokensBefore: 1 });
+    await transcripts.addCompaction(KEY, { summary: "of 1 to 3", firstKeptId: ids[3] ?? "", tokensBefore: 1 });
+    await store.withdraw(KEY, [ids[1] ?? ""], undefined);
+    await transcripts.rewind(KEY, ids[2] ?? "");
+    await store.append(KEY, [user("5")]);
+    const { summary, items } = await transcripts.context(KEY, 9);
+    assert.deepEqual([summary, ...texts(items)], ["of 1", "5"]);
+  });
+});
+
 describe("withdrawn messages", () => {
   const at = async ({ store }: Awaited<ReturnType<typeof conversation>>) => (await store.get(KEY))?.updatedAt;
 
