@@ -62,6 +62,7 @@ export function markdownNodes(text: string): DocumentFragment {
 }
 
 function withCopyButton(block: HTMLPreElement): void {
+  block.tabIndex = 0; // long lines scroll, also by keyboard
   const code = block.querySelector("code");
   const language = /language-([\w+#-]+)/.exec(code?.className ?? "")?.[1];
   const around = document.createElement("div");

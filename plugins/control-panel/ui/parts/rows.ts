@@ -1,6 +1,6 @@
 /** A list of any length: only the rows in sight are in the document. `<svc-rows>`. */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
-import { html, render, type TemplateResult } from "lit";
+import { html, nothing, render, type TemplateResult } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 /** What the list shows; set as the property `list`. */
@@ -31,16 +31,12 @@ export class SvcRows extends HTMLElement {
   #isAtEnd = true;
 
   set list(list: RowList) {
-    const former = this.#list;
     this.#list = list;
     if (!this.isConnected) return;
     if (!this.#rows) this.#start();
-    const first = former?.items[0];
     const wasAtEnd = this.#isAtEnd;
-    const added = first === undefined || !former ? 0 : addedBefore(list, former.key(first));
     this.#configure();
     if (list.followsEnd === true && wasAtEnd) this.scrollToEnd();
-    else if (added > 0) this.#rows?.scrollBy(added * list.height); // keeps the rows that people read in place
     this.#draw();
   }
 
@@ -88,13 +84,14 @@ export class SvcRows extends HTMLElement {
   };
 
   #options() {
-    const { items = [], key, height = 40 } = this.#list ?? {};
+    const { items = [], key, height = 40, followsEnd = false } = this.#list ?? {};
     return {
       count: items.length,
       getScrollElement: () => this as HTMLElement,
       estimateSize: () => height,
       getItemKey: (index: number) => (key && index < items.length ? key(items[index]) : index),
       overscan: 8,
+      anchorTo: followsEnd ? ("end" as const) : ("start" as const), // older rows that are added do not move those in sight
       observeElementRect,
       observeElementOffset,
       scrollToFn: elementScroll,
@@ -104,7 +101,13 @@ export class SvcRows extends HTMLElement {
 
   #configure(): void {
     this.#rows?.setOptions(this.#options());
+    this.#stretch(); // first, or the browser would limit the new scroll position to the old height
     this.#rows?._willUpdate();
+  }
+
+  #stretch(): void {
+    const space = this.firstElementChild as HTMLElement | null;
+    if (space && this.#rows) space.style.height = `${this.#rows.getTotalSize()}px`;
   }
 
   #draw(): void {
@@ -115,7 +118,12 @@ export class SvcRows extends HTMLElement {
     const measure = (element: Element | undefined) => element && rows.measureElement(element as HTMLElement);
     const { role = "list" } = list;
     render(
-      html`<div class="space" role=${role} aria-label=${list.label}>
+      html`<div
+        class="space"
+        role=${role}
+        aria-label=${list.label}
+        aria-live=${role === "log" ? "off" : nothing /* rows that scroll into sight are no news */}
+      >
         ${repeat(
           shown,
           ({ key }) => key,
@@ -127,8 +135,8 @@ export class SvcRows extends HTMLElement {
       </div>`,
       this,
     );
+    this.#stretch();
     const space = this.firstElementChild as HTMLElement;
-    space.style.height = `${rows.getTotalSize()}px`;
     const starts = new Map(shown.map(({ index, start }) => [String(index), start]));
     for (const element of space.children) {
       const row = element as HTMLElement;
@@ -137,11 +145,6 @@ export class SvcRows extends HTMLElement {
     }
     if (list.followsEnd === true && this.#isAtEnd) this.scrollTop = this.scrollHeight;
   }
-}
-
-function addedBefore(list: RowList, firstKey: string | number): number {
-  const index = list.items.findIndex((item) => list.key(item) === firstKey);
-  return Math.max(index, 0);
 }
 
 customElements.define("svc-rows", SvcRows);

@@ -1,0 +1,243 @@
+/** The conversations beside the open one. Events move single rows; the whole list is read once, and again after a reconnect. */
+import type { Static } from "@svc/sdk";
+import { agentEvent } from "@svc/sdk/agents";
+import { chatEvent } from "@svc/sdk/chat";
+import { type SessionRow, sessions } from "@svc/sdk/sessions";
+import { html, nothing, render, type TemplateResult } from "lit";
+import { Plus } from "lucide";
+import { hrefOf } from "../../core/address.ts";
+import type { ViewContext } from "../../core/app.ts";
+import { t } from "../../core/text.ts";
+import { icon } from "../../parts/icon.ts";
+import { rows } from "../../parts/rows.ts";
+import { badge, failed, waiting } from "../../parts/show.ts";
+import { ago } from "../../parts/time.ts";
+import { isUnread, saw } from "./seen.ts";
+
+export type Session = Static<typeof SessionRow>;
+
+/** Rows that the gateway is asked for at once. */
+const LIMIT = 20_000;
+/** Milliseconds in which changes of rows are collected, and changed rows that are read one by one. */
+const MERGE_MS = 500;
+const MAX_SINGLE = 20;
+
+export interface SessionList {
+  readonly element: HTMLElement;
+  /** The row of a conversation, if the gateway has it. */
+  row(key: string): Session | undefined;
+  readonly defaults: { readonly model: string | null; readonly modelProvider: string | null };
+  /** Marks the open conversation. */
+  open(key: string): void;
+  /** Reads one row again. */
+  reload(key: string): Promise<void>;
+  forget(key: string): void;
+  redraw(): void;
+}
+
+export interface SessionListOptions {
+  readonly context: ViewContext;
+  readonly agents: () => readonly { readonly id: string; readonly name: string }[];
+  readonly go: (key: string) => void;
+  readonly create: (agentId?: string) => void;
+  /** Called when a row changed. */
+  readonly changed: () => void;
+}
+
+export function createSessionList({ context, agents, go, create, changed }: SessionListOptions): SessionList {
+  const element = document.createElement("div");
+  element.className = "session-list";
+  const known = new Map<string, Session>();
+  const running = new Set<string>();
+  const stale = new Set<string>();
+  let items: readonly Session[] = [];
+  let defaults: SessionList["defaults"] = { model: null, modelProvider: null };
+  let isLoaded = false;
+  let error: unknown;
+  let search = "";
+  let current = "";
+  let planned: ReturnType<typeof setTimeout> | undefined;
+  let isDrawing = false;
+
+  const include = { includeDerivedTitles: true, includeGlobal: true, includeUnknown: true };
+  const sort = () => {
+    items = [...known.values()].toSorted((left, right) => (right.updatedAt ?? 0) - (left.updatedAt ?? 0));
+  };
+  const put = (row: Session) => {
+    known.set(row.key, row);
+    if (row.hasActiveRun) running.add(row.key);
+    else running.delete(row.key);
+    if (row.key === current) saw(row.key, row.updatedAt ?? 0);
+  };
+
+  async function load(): Promise<void> {
+    try {
+      const list = await context.call(sessions.list, { ...include, limit: LIMIT });
+      known.clear();
+      for (const row of list.sessions) put(row);
+      ({ defaults } = list);
+      error = undefined;
+      isLoaded = true;
+    } catch (failure) {
+      error = failure;
+    }
+    sort();
+    redraw();
+    changed();
+  }
+
+  async function reload(key: string): Promise<void> {
+    const list = await context.call(sessions.list, { ...include, key });
+    ({ defaults } = list);
+    const [row] = list.sessions;
+    if (row) put(row);
+    else known.delete(key);
+    sort();
+    redraw();
+    changed();
+  }
+
+  function touch(key: string): void {
+    stale.add(key);
+    planned ??= setTimeout(() => {
+      planned = undefined;
+      const keys = [...stale];
+      stale.clear();
+      if (context.signal.aborted) return;
+      const work = keys.length > MAX_SINGLE ? load() : Promise.all(keys.map(reload));
+      work.catch(() => undefined); // after the reconnect the whole list is read
+    }, MERGE_MS);
+  }
+
+  context.on(agentEvent, ({ sessionKey, stream, data }) => {
+    const { phase } = data as { readonly phase?: string };
+    if (sessionKey !== undefined && stream === "lifecycle" && phase === "start") touch(sessionKey);
+  });
+  context.on(chatEvent, ({ sessionKey, state }) => {
+    if (state !== "delta") return touch(sessionKey);
+    if (running.has(sessionKey)) return;
+    running.add(sessionKey);
+    redraw();
+  });
+  context.onFresh(() => void load());
+  if (context.connection.state.kind === "connected") void load();
+
+  const found = () => {
+    const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length === 0) return items;
+    return items.filter((row) => {
+      const text = `${titleOf(row)} ${row.key} ${row.channel ?? ""}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+  };
+
+  const drawn = (row: Session): TemplateResult => {
+    const title = titleOf(row);
+    const isRunning = running.has(row.key);
+    const isNew = row.key !== current && isUnread(row.key, row.updatedAt ?? 0);
+    return html`<a
+      class="session-link ${isNew ? "unread" : ""}"
+      href=${hrefOf("chat", { session: row.key })}
+      aria-current=${row.key === current ? "true" : nothing}
+      @click=${(event: MouseEvent) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+        event.preventDefault();
+        go(row.key);
+      }}
+    >
+      <span class="ellipsis">${title}</span>
+      ${isRunning ? html`<span class="spinner small" role="img" aria-label=${t.chat.running}></span>` : nothing}
+      ${isNew && !isRunning ? html`<span class="dot" role="img" aria-label=${t.chat.unread}></span>` : nothing}
+      <small class="ellipsis">${agentOf(row.key)} ${ago(row.updatedAt)}</small>
+      ${row.channel === undefined ? nothing : badge(row.channel)}
+    </a>`;
+  };
+
+  const agentOf = (key: string) => {
+    if (agents().length < 2) return nothing;
+    const id = key.split(":")[1];
+    return html`${agents().find((agent) => agent.id === id)?.name ?? id} · `;
+  };
+
+  function redraw(): void {
+    if (isDrawing) return;
+    isDrawing = true;
+    requestAnimationFrame(() => {
+      isDrawing = false;
+      render(draw(), element);
+    });
+  }
+
+  function draw(): TemplateResult {
+    const shown = found();
+    return html`<div class="session-tools">
+        ${context.may("operator.write") ? newButton() : nothing}
+        <input
+          type="search"
+          aria-label=${t.chat.searchConversations}
+          placeholder=${t.chat.searchConversations}
+          @input=${(event: Event) => {
+            search = (event.target as HTMLInputElement).value;
+            redraw();
+          }}
+        />
+      </div>
+      ${error === undefined ? nothing : failed(error, () => void load())}
+      ${
+        !isLoaded && error === undefined
+          ? waiting()
+          : shown.length === 0 && search !== ""
+            ? html`<p class="quiet none">${t.chat.noMatch}</p>`
+            : html`<svc-rows
+                .list=${rows({ items: shown, key: ({ key }) => key, row: drawn, height: 58, label: t.chat.conversations })}
+              ></svc-rows>`
+      }`;
+  }
+
+  function newButton(): TemplateResult {
+    const choices = agents();
+    const button = html`<button class="accent" @click=${() => create()}>
+      ${icon(Plus)}${t.chat.newConversation}
+    </button>`;
+    if (choices.length < 2) return button;
+    return html`${button}
+      <select
+        aria-label=${t.chat.otherAgent}
+        @change=${(event: Event) => {
+          const select = event.target as HTMLSelectElement;
+          const id = select.value;
+          select.value = "";
+          create(id);
+        }}
+      >
+        <option value="">${t.chat.otherAgent} …</option>
+        ${choices.map(({ id, name }) => html`<option value=${id}>${t.chat.newWith(name)}</option>`)}
+      </select>`;
+  }
+
+  redraw();
+  return {
+    element,
+    row: (key) => known.get(key),
+    get defaults() {
+      return defaults;
+    },
+    open(key) {
+      current = key;
+      saw(key, known.get(key)?.updatedAt ?? Date.now());
+      redraw();
+      touch(key);
+    },
+    reload,
+    forget(key) {
+      known.delete(key);
+      sort();
+      redraw();
+    },
+    redraw,
+  };
+}
+
+export function titleOf({ label, displayName, derivedTitle, subject, key }: Session): string {
+  return label ?? displayName ?? subject ?? derivedTitle ?? key;
+}
