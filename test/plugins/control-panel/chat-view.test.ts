@@ -9,6 +9,7 @@ import type { GatewayClient } from "@svc/sdk/client";
 import type { Page } from "playwright-core";
 import { startGatewayProcess } from "../../gateway-process.ts";
 import { without } from "../../programs.ts";
+import { until } from "../../until.ts";
 import { openPanel } from "./browser-scene.ts";
 
 const skip = without("chromium");
@@ -95,7 +96,7 @@ it("loads older messages without moving those in sight, and searches them", { sk
   await page.getByRole("button", { name: "To the end" }).waitFor();
   const held = await y("Message number 153.");
   await box.evaluate((element) => element.scrollTo(0, 60)); // loads the older page
-  await page.waitForFunction("document.querySelector('svc-rows.messages').scrollHeight > 15000");
+  await until(async () => (await box.evaluate((element) => element.scrollHeight)) > 15_000);
   await log(page).getByText("Message number 149.", { exact: true }).waitFor();
   assert.ok(Math.abs((await y("Message number 153.")) - held - 40) < 4, "it moved only as far as people scrolled");
 

@@ -3,7 +3,17 @@ import DOMPurify, { type Config } from "dompurify";
 import { Marked } from "marked";
 import { t } from "../core/text.ts";
 
-const marked = new Marked({ gfm: true, breaks: true, async: false });
+/** HTML in a text stays text, except for these tags without attributes. So nothing that is written becomes an element with a source or a handler. */
+const PLAIN_TAG = /&lt;(\/?(?:b|br|code|del|details|em|i|kbd|p|s|strong|sub|summary|sup))\s*\/?&gt;/gi;
+const ESCAPED: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const escaped = (text: string) => text.replace(/[&<>"]/g, (char) => ESCAPED[char] ?? char).replace(PLAIN_TAG, "<$1>");
+
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  async: false,
+  renderer: { html: ({ text }) => escaped(text) },
+});
 
 /** Marks an image of another server, which becomes a link. */
 const REMOTE = "data-remote";

@@ -41,11 +41,13 @@ export default ((context) => {
 
   const list = document.createElement("svc-rows") as SvcRows;
   list.className = "messages";
-  list.addEventListener("scroll", () => {
-    if (list.isAtEnd === isAtEnd) return;
-    ({ isAtEnd } = list);
-    context.redraw();
-  });
+  list.addEventListener("scroll", () =>
+    requestAnimationFrame(() => {
+      if (list.isAtEnd === isAtEnd) return; // after the list itself has seen the event
+      ({ isAtEnd } = list);
+      context.redraw();
+    }),
+  );
   const status = document.createElement("div");
   status.className = "unseen";
   status.setAttribute("role", "status");
@@ -222,7 +224,7 @@ export default ((context) => {
     stored = { version: -1, rows: [] };
     all = [];
     conversation = openConversation({
-      context,
+      app: context,
       key,
       signal,
       changed,
@@ -355,7 +357,7 @@ function avatar(
   const { avatarUrl = "", avatar: given = "", emoji = "" } = identity ?? {};
   if (/^data:image\/(png|jpeg|gif|webp);/.test(avatarUrl)) return html`<img class="avatar" src=${avatarUrl} alt="" />`;
   const text =
-    emoji || (given !== "" && given.length <= 8 && !/[/.:]/.test(given) ? given : [...name][0]?.toUpperCase());
+    emoji || (given !== "" && given.length <= 8 && !/[/.:]/.test(given) ? given : Array.from(name)[0]?.toUpperCase());
   return html`<span class="avatar" aria-hidden="true">${text}</span>`;
 }
 

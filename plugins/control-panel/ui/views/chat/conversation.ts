@@ -4,7 +4,7 @@
  */
 import { agentEvent } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
-import type { ViewContext } from "../../core/app.ts";
+import { type App, contextFor } from "../../core/app.ts";
 import type { Picture } from "./pictures.ts";
 import { type ChatMessage, type Echo, imagesOf, messageOf, textOf } from "./messages.ts";
 
@@ -85,7 +85,7 @@ export interface Conversation {
 }
 
 export interface ConversationOptions {
-  readonly context: ViewContext;
+  readonly app: App;
   /** Canonical. */
   readonly key: string;
   /** Aborts when people open another conversation. */
@@ -95,7 +95,8 @@ export interface ConversationOptions {
   readonly ended: (text: string) => void;
 }
 
-export function openConversation({ context, key, signal, changed, ended }: ConversationOptions): Conversation {
+export function openConversation({ app, key, signal, changed, ended }: ConversationOptions): Conversation {
+  const context = contextFor(app, signal); // what it starts ends with the conversation, not with the view
   let messages: readonly ChatMessage[] = [];
   let sessionId: string | undefined;
   let hasMore: boolean | undefined;
@@ -289,16 +290,16 @@ export function openConversation({ context, key, signal, changed, ended }: Conve
     const run = runs.get(runId);
     if (!run) return;
     if (stream === "lifecycle" && phase === "fallback") run.notices = [...run.notices, fallbackOf(facts)];
-    if (stream === "thinking") run.thinking = String(facts["text"] ?? "");
+    if (stream === "thinking") run.thinking = textIn(facts, "text");
     if (stream === "compaction") run.isCompacting = phase === "start";
     if (stream === "tool") useTool(run, facts);
     tell();
   });
 
   function useTool(run: LiveRun, facts: Readonly<Record<string, unknown>>): void {
-    const id = String(facts["toolCallId"] ?? "");
+    const id = textIn(facts, "toolCallId");
     const { phase, partialResult } = facts;
-    const known = run.tools.get(id) ?? { id, name: String(facts["name"] ?? ""), args: facts["args"], partial: "" };
+    const known = run.tools.get(id) ?? { id, name: textIn(facts, "name"), args: facts["args"], partial: "" };
     const state = phase !== "result" ? "running" : facts["isError"] === true ? "failed" : "done";
     const partial = typeof partialResult === "string" ? partialResult : known.partial;
     run.tools.set(id, { ...known, state, partial });
@@ -306,7 +307,7 @@ export function openConversation({ context, key, signal, changed, ended }: Conve
   }
 
   function fallbackOf(facts: Readonly<Record<string, unknown>>): Notice {
-    const text = (name: string) => String(facts[name] ?? "");
+    const text = (name: string) => textIn(facts, name);
     const from = `${text("selectedProvider")}/${text("selectedModel")}`;
     const to = `${text("activeProvider")}/${text("activeModel")}`;
     return { kind: "fallback", from, to, reason: text("reasonSummary") };
@@ -413,4 +414,10 @@ export function openConversation({ context, key, signal, changed, ended }: Conve
       await context.call(chat.abort, { sessionKey: key });
     },
   };
+}
+
+/** A text among the facts of an event, which may come from a plugin; empty: there is none. */
+function textIn(facts: Readonly<Record<string, unknown>>, name: string): string {
+  const value = facts[name];
+  return typeof value === "string" ? value : "";
 }

@@ -103,7 +103,8 @@ export function createFind({ rows, show, changed, older, opened, closed }: FindO
       isLoading = true;
       changed();
       void (async () => {
-        while (isOpen && (await older()));
+        let goesOn = true;
+        while (goesOn) goesOn = (await older()) && isOpen;
         isLoading = false;
         changed();
       })();

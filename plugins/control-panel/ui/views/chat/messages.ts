@@ -99,7 +99,7 @@ export function storedRows(messages: readonly ChatMessage[], echoes: readonly Ec
   const results = new Map<string, ChatMessage>();
   for (const message of messages)
     if (message.role === "toolResult" && message.toolCallId !== undefined) results.set(message.toolCallId, message);
-  let day = "";
+  let day = { from: 0, to: 0 };
   let calls: Call[] | undefined;
   const echo = (afterId: string) => {
     for (const { runId, text, afterId: after } of echoes)
@@ -108,11 +108,10 @@ export function storedRows(messages: readonly ChatMessage[], echoes: readonly Ec
   echo("");
   for (const message of messages) {
     const { id, role, timestamp: at } = message;
-    const today = at > 0 ? new Date(at).toDateString() : day;
-    if (today !== day && role !== "toolResult") {
-      day = today;
+    if (at > 0 && (at < day.from || at >= day.to) && role !== "toolResult") {
+      day = dayOf(at);
       calls = undefined;
-      rows.push({ key: `day-${today}-${id}`, kind: "day", at });
+      rows.push({ key: `day-${day.from}-${id}`, kind: "day", at });
     }
     if (message.isCompaction) {
       calls = undefined;
@@ -133,6 +132,13 @@ export function storedRows(messages: readonly ChatMessage[], echoes: readonly Ec
     echo(id);
   }
   return rows;
+}
+
+/** The day of a time, in the zone of the browser. Once for each day: long conversations have many messages of one. */
+function dayOf(at: number): { readonly from: number; readonly to: number } {
+  const from = new Date(at).setHours(0, 0, 0, 0);
+  const next = new Date(from);
+  return { from, to: next.setDate(next.getDate() + 1) };
 }
 
 /** Whether a message has more than tool calls. */

@@ -41,7 +41,7 @@ export async function readPictures(
 function dataUrl(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve(String(reader.result));
+    reader.onload = () => resolve(reader.result as string); // readAsDataURL gives a text
     reader.onerror = () => reject(reader.error ?? new Error(file.name));
     reader.readAsDataURL(file);
   });

@@ -239,7 +239,7 @@ function firstLine(text: string): string {
 /** The arguments in one line. */
 function brief(args: unknown): string {
   const [first] = factsOf(args);
-  return first ? firstLine(String(first[1])).slice(0, 120) : "";
+  return first ? firstLine(first[1]).slice(0, 120) : "";
 }
 
 /** Arguments as rows that people can read: names, and values without quotes. */
