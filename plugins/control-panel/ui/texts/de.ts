@@ -615,6 +615,7 @@ export const de: Texts = {
     channels: "Einen Kanal verbinden",
     config: "Konfiguration anpassen",
     overview: "Zustand des Gateways ansehen",
+  },
 
   chat: {
     title: "Chat",
