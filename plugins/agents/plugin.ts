@@ -18,7 +18,9 @@ import { createSessionArchive } from "./directory/session-archive.ts";
 import { AgentsConfig, QueueConfig } from "./config.ts";
 import { createDirectoryHandlers } from "./directory/methods.ts";
 import { createLiveAgents, createModelPolicy } from "./directory/directory.ts";
+import type { Environment } from "./runs/environment.ts";
 import { createRunHandlers } from "./runs/methods.ts";
+import { createPreviewHandler } from "./runs/prompt-preview.ts";
 import { RUN_RETENTION, RunStore } from "./runs/store.ts";
 import { Runs } from "./runs/runs.ts";
 import { createSessionTools } from "./subagents/session-tools.ts";
@@ -75,20 +77,23 @@ export default definePlugin({
     }, clock);
     const written = () => prompts.forget();
     const runEvent = gateway.emits(HOOKS.runEvent);
+    const env: Environment = {
+      services,
+      store: new RunStore(services, clock, newOwner()),
+      agents: directory,
+      promptHook: gateway.emits(HOOKS.runPrompt),
+      workspacePrompt: (agentId) => prompts.of(agentId),
+      descriptions: () => services.descriptions.get(),
+      config: () => directory.config,
+      clock,
+      log,
+    };
     const runs = new Runs(
       {
-        services,
-        store: new RunStore(services, clock, newOwner()),
-        agents: directory,
-        promptHook: gateway.emits(HOOKS.runPrompt),
-        workspacePrompt: (agentId) => prompts.of(agentId),
-        descriptions: () => services.descriptions.get(),
-        config: () => directory.config,
+        ...env,
         queue: () => queue,
         delivery: () => services.delivery.get(),
         archiveSession: async (key) => void (await gateway.call(sessions.delete, { key })),
-        clock,
-        log,
       },
       { before: gateway.emits(HOOKS.runBefore), finished: gateway.emits(HOOKS.runFinished) },
       { trace: (event) => runEvent.emit(event), broadcast: gateway.event(agentEvent), now: () => clock.now() },
@@ -131,6 +136,7 @@ export default definePlugin({
         written,
       }),
       ...createVersionHandlers({ agents: directory, store: versionStore, versions, written }),
+      ...createPreviewHandler({ ...env, workspacePrompt: (agentId) => readPrompt(agentId, true) }),
       ...createRunHandlers({
         services,
         agents: directory,

@@ -2,13 +2,18 @@
 import { type Handlers, isGatewayError, notFound, type Static } from "@svc/sdk";
 import type { memory, MemorySync } from "@svc/sdk/memory";
 import type { AgentIndexes } from "./agent-indexes.ts";
+import { createNoteHandlers, type NoteSources } from "./notes.ts";
 import type { StatusOf } from "./status.ts";
 import { detailsOf } from "./tools.ts";
 
 /** Id of the default agent while the agent directory is not running. */
 const USUAL_ID = "main";
 
-export function createHandlers(indexes: AgentIndexes, statusOf: StatusOf): Handlers<typeof memory> {
+export function createHandlers(
+  indexes: AgentIndexes,
+  statusOf: StatusOf,
+  notes: Omit<NoteSources, "indexes" | "meant">,
+): Handlers<typeof memory> {
   function meant(agentId: string): string {
     const id = agentId.toLowerCase();
     if (!indexes.agentIds().includes(id)) notFound(`there is no agent "${agentId}"; see \`svc agents list\``);
@@ -22,6 +27,7 @@ export function createHandlers(indexes: AgentIndexes, statusOf: StatusOf): Handl
   }
 
   return {
+    ...createNoteHandlers({ ...notes, indexes, meant: (id) => (id === undefined ? defaultId() : meant(id)) }),
     // Never an error. Spec: methods-memory.md.
     doctor: ({ signal }) => statusOf(idOrUsual(defaultId), signal),
     async status({ params, signal }) {

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { definePlugin, live } from "@svc/sdk";
-import { AgentDirectory } from "@svc/sdk/agents";
+import { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
 import { FileOrigins } from "@svc/sdk/files";
 import { memory } from "@svc/sdk/memory";
 import { Secrets } from "@svc/sdk/secrets";
@@ -23,7 +23,12 @@ export default definePlugin({
   id: "memory",
   api: "^1.0.0",
   // Live: a reload of agents does not restart the index thread.
-  requires: { agents: live(AgentDirectory), secrets: live(Secrets), origins: live(FileOrigins) },
+  requires: {
+    agents: live(AgentDirectory),
+    identityFiles: live(IdentityFiles),
+    secrets: live(Secrets),
+    origins: live(FileOrigins),
+  },
   after: ["agents", "secrets"],
 
   setup(gateway) {
@@ -48,7 +53,8 @@ export default definePlugin({
       holds: "the search index of notes",
       rule: "as long as the notes; it can be rebuilt",
     });
-    gateway.serve(memory, createHandlers(indexes, createStatus({ indexes, clock })));
+    const notes = { agents: () => services.agents.get(), identityFiles: () => services.identityFiles.get(), originOf };
+    gateway.serve(memory, createHandlers(indexes, createStatus({ indexes, clock }), notes));
     gateway.hooks.configChanged.tap(({ changed }) => {
       if (!changed.some((path) => path === "agents" || path.startsWith("agents."))) return;
       indexes.agentsChanged();

@@ -2,6 +2,8 @@
 import type { ResultOf } from "@svc/sdk";
 import type { ToolProfile, tools } from "@svc/sdk/tools";
 import { CORE_GROUPS, PROFILES } from "./names.ts";
+import { factsOf } from "./policies.ts";
+import type { Policy } from "./policy.ts";
 import type { KnownTool } from "./shelf.ts";
 
 type Catalog = ResultOf<typeof tools.catalog>;
@@ -21,6 +23,16 @@ const IN_CATALOG: ReadonlySet<string> = new Set(CORE_GROUPS.flatMap(({ tools: na
 export function catalogOf(known: readonly KnownTool[], agentId: string, includePlugins: boolean): Catalog {
   const groups = includePlugins ? [...coreGroups(known), ...pluginGroups(known)] : coreGroups(known);
   return { agentId, profiles: [...LABELS], groups };
+}
+
+/** Adds to each tool of the catalogue what the policy decides about it. */
+export function withVerdicts(catalog: Catalog, known: readonly KnownTool[], policy: Pick<Policy, "judge">): Catalog {
+  const byName = new Map(known.map((one) => [one.name, one]));
+  const judged = (entry: Entry): Entry => {
+    const one = byName.get(entry.id);
+    return one ? { ...entry, verdict: policy.judge(factsOf(one)) } : entry;
+  };
+  return { ...catalog, groups: catalog.groups.map((group) => ({ ...group, tools: group.tools.map(judged) })) };
 }
 
 function coreGroups(known: readonly KnownTool[]): Group[] {

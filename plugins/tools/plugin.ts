@@ -4,7 +4,7 @@ import { AgentDirectory } from "@svc/sdk/agents";
 import { Approver, Credentials } from "@svc/sdk/gateway";
 import { Sessions } from "@svc/sdk/sessions";
 import { GroupToolPolicy, Tool, tools as contract, Tools, ToolSource } from "@svc/sdk/tools";
-import { catalogOf } from "./catalog.ts";
+import { catalogOf, withVerdicts } from "./catalog.ts";
 import { rulesOf, SECTIONS, SubagentRules } from "./config.ts";
 import { OutsideGate } from "./outside-gate.ts";
 import { Policies } from "./policies.ts";
@@ -62,13 +62,19 @@ export default definePlugin({
     gateway.provide(Tools, new ToolBox({ shelf, tools, hooks, gate, credentials: services.credentials, log }));
 
     gateway.serve(contract, {
-      catalog({ params: { agentId: asked, includePlugins = true } }) {
+      catalog({ params: { agentId: asked, includePlugins = true, verdicts = false, model }, principal }) {
         const agents = services.agents.get();
         const defaultId = agents?.defaultId ?? FALLBACK_AGENT_ID;
         const agentId = asked?.trim().toLowerCase() ?? defaultId;
         if (agentId !== defaultId && !agents?.has(agentId))
           notFound(`no agent "${asked}"; agents.list shows the configured ones`);
-        return catalogOf(shelf.all(), agentId, includePlugins);
+        const known = shelf.all();
+        const catalog = catalogOf(known, agentId, includePlugins);
+        if (!verdicts) return catalog;
+        const [provider = "", ...id] = model?.split("/") ?? [];
+        const scene = { surface: "run", agentId, sessionKey: `agent:${agentId}:main`, principal } as const;
+        const policy = policies.of({ ...scene, ...(model && { model: { provider, id: id.join("/") } }) });
+        return withVerdicts(catalog, known, policy);
       },
     });
   },

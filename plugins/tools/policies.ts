@@ -3,7 +3,7 @@ import type { Logger } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { GroupToolPolicy, GroupToolRules, ToolPolicy, ToolScene } from "@svc/sdk/tools";
 import type { Rules } from "./config.ts";
-import { compilePolicy, type Policy } from "./policy.ts";
+import { compilePolicy, type Policy, type ToolFacts } from "./policy.ts";
 import { groupsOf, subagentDepth } from "./session-place.ts";
 import type { KnownTool } from "./shelf.ts";
 
@@ -39,10 +39,7 @@ export class Policies {
   /** Returns the allowed tools. */
   judge(tools: readonly KnownTool[], scene: ToolScene): readonly KnownTool[] {
     const policy = this.of(scene);
-    return tools.filter(({ name, tool: { optional, runOnly }, contribution: { plugin } }) => {
-      const verdict = policy.judge({ name, plugin, optional, runOnly });
-      return verdict.allowed;
-    });
+    return tools.filter((tool) => policy.judge(factsOf(tool)).allowed);
   }
 
   of({ surface, agentId, sessionKey, model, address, principal }: ToolScene): Policy {
@@ -95,6 +92,10 @@ export class Policies {
     if (this.#told.size < KEPT) this.#told.add(warning);
     this.#sources.log.warn({ agentId }, warning);
   }
+}
+
+export function factsOf({ name, tool: { optional, runOnly }, contribution: { plugin } }: KnownTool): ToolFacts {
+  return { name, plugin, optional, runOnly };
 }
 
 function isSame(left: Basis, right: Basis): boolean {

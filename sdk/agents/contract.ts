@@ -27,6 +27,20 @@ const WorkspaceFile = Type.Object({
   size: Type.Optional(Type.Integer({ description: "bytes" })),
   updatedAtMs: Type.Optional(Type.Integer({ description: "epoch ms" })),
   content: text,
+  hash: Type.Optional(Type.String({ description: "SHA-256 of the content, hex; with `content` only" })),
+});
+
+/** A part of a prompt. */
+const PromptSection = Type.Object({
+  kind: Type.Enum(["instructions", "file", "skills", "plugins"], {
+    description:
+      "instructions: `systemPrompt`; file: of the workspace; skills: their list; plugins: everything else that plugins added",
+  }),
+  title: Type.String({ description: "name of the file, else a few words" }),
+  chars: Type.Integer({ description: "characters (UTF-16 units) in the prompt" }),
+  fileChars: Type.Optional(Type.Integer({ description: "characters of the file that were read" })),
+  truncated: Type.Optional(Type.Boolean({ description: "the file is longer than its part of the prompt" })),
+  text: Type.String({ description: "its first 100,000 characters" }),
 });
 
 const VersionNumber = (description: string) => Type.Integer({ minimum: 1, description });
@@ -154,6 +168,13 @@ export const agents = defineContract("agents", {
       workspace: Type.Optional(WorkspacePath),
       model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: "`provider/id` or an alias" })),
       avatar: Type.Optional(Avatar),
+      emoji: Type.Optional(Type.String({ maxLength: 64, description: "blank: removes it from the configuration" })),
+      theme: Type.Optional(
+        Type.String({
+          maxLength: 200,
+          description: "a few words about its manner; blank: removes it from the configuration",
+        }),
+      ),
     }),
     result: Type.Object({ ok: Type.Literal(true), agentId: Type.String() }),
   },
@@ -194,12 +215,42 @@ export const agents = defineContract("agents", {
     name: "agents.files.set",
     summary: "Write one prompt file of an agent",
     scope: "operator.admin",
-    params: Strict({ agentId: AgentId, name: NonEmpty, content: Type.String() }),
+    params: Strict({
+      agentId: AgentId,
+      name: NonEmpty,
+      content: Type.String(),
+      baseHash: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description:
+            "`hash` of the content it replaces, of the empty string if there was no file; another one is a CONFLICT; absent: not checked",
+        }),
+      ),
+    }),
     result: Type.Object({
       ok: Type.Literal(true),
       agentId: Type.String(),
       workspace: Type.String(),
       file: WorkspaceFile,
+    }),
+  },
+  promptPreview: {
+    name: "agents.prompt.preview",
+    summary: "Get the system prompt and the tools that a new conversation of an agent starts with",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({ agentId: Type.Optional(AgentId) }),
+    result: Type.Object({
+      agentId: Type.String(),
+      model: Type.String({ description: "`provider/id` that answers first; its tool rules apply" }),
+      chars: Type.Integer({ description: "characters of the whole system prompt" }),
+      sections: Type.Array(PromptSection, { description: "in order; without the marks and headings between them" }),
+      tools: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          chars: Type.Integer({ description: "characters of its name, description and schema" }),
+        }),
+      ),
     }),
   },
   filesLog: {

@@ -66,6 +66,20 @@ export const MemoryFound = Type.Object({
   meaning: Type.Optional(Type.String({ description: "why semantic search was partial or unavailable" })),
 });
 
+const NotePath = Type.String({
+  minLength: 1,
+  maxLength: 1_000,
+  description: "relative to the workspace; absolute for files of `extraPaths`",
+});
+
+/** A memory file, without its text. */
+export const MemoryNote = Type.Object({
+  path: NotePath,
+  size: Type.Integer({ description: "bytes" }),
+  updatedAtMs: Type.Integer({ description: "epoch ms" }),
+  writable: Type.Boolean({ description: "false: a file of `extraPaths`, which memory.write refuses" }),
+});
+
 /** Memory indexes of the agents. */
 export const memory = defineContract("memory", {
   doctor: {
@@ -93,6 +107,54 @@ export const memory = defineContract("memory", {
       minScore: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
     }),
     result: MemoryFound,
+  },
+  files: {
+    summary: "List the memory files of an agent; default: the default agent",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({ agentId: AgentId }),
+    result: Type.Object({
+      agentId: Type.String(),
+      workspace: Type.String(),
+      files: Type.Array(MemoryNote, { description: "by path, at most 2,000" }),
+      leftOut: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
+    }),
+  },
+  read: {
+    summary: "Read a memory file of an agent; default: the default agent",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({ agentId: AgentId, path: NotePath }),
+    result: Type.Object({
+      agentId: Type.String(),
+      ...MemoryNote.properties,
+      content: Type.String({ description: "at most 1 MiB" }),
+      hash: Type.String({ description: "SHA-256 of the content, hex" }),
+      outside: Type.Boolean({ description: "a run that had read external content may have written it" }),
+    }),
+  },
+  write: {
+    summary: "Write a memory file in the workspace of an agent; default: the default agent",
+    scope: "operator.admin",
+    advertised: false,
+    params: Strict({
+      agentId: AgentId,
+      path: NotePath,
+      content: Type.String(),
+      baseHash: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description:
+            "`hash` of the content it replaces, of the empty string if there was no file; another one is a CONFLICT; absent: not checked",
+        }),
+      ),
+    }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      agentId: Type.String(),
+      ...MemoryNote.properties,
+      hash: Type.String({ description: "SHA-256 of the content, hex" }),
+    }),
   },
   index: {
     summary: "Update the index of one agent or of all agents; `force` rebuilds it",

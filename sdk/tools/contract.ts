@@ -13,6 +13,20 @@ const CatalogTool = Type.Object({
   pluginId: Type.Optional(Type.String()),
   optional: Type.Optional(Type.Boolean()),
   defaultProfiles: Type.Array(Profile),
+  verdict: Type.Optional(
+    Type.Object(
+      {
+        allowed: Type.Boolean(),
+        step: Type.Optional(
+          Type.String({
+            description: "step of the policy that removed it, e.g. `profile`, `global`, `agent`, `optional`",
+          }),
+        ),
+        why: Type.Optional(Type.String({ description: "for people" })),
+      },
+      { description: "with `verdicts` only" },
+    ),
+  ),
 });
 
 /** The available tools. */
@@ -23,6 +37,18 @@ export const tools = defineContract("tools", {
     params: Strict({
       agentId: Type.Optional(Type.String({ minLength: 1, description: "default: the default agent" })),
       includePlugins: Type.Optional(Type.Boolean({ description: "include tools of other plugins; default true" })),
+      verdicts: Type.Optional(
+        Type.Boolean({
+          description:
+            "add whether runs of the agent in its main session may use each tool, and why not; default false",
+        }),
+      ),
+      model: Type.Optional(
+        Type.String({
+          pattern: "^[^/]+/.+$",
+          description: "`provider/id`, for `verdicts`; default: rules by provider are skipped",
+        }),
+      ),
     }),
     result: Type.Object({
       agentId: NonEmpty,

@@ -107,6 +107,8 @@ export class AgentAdmin {
         ...(workspace === undefined ? {} : { workspace }),
         ...(wanted.model === undefined ? {} : { model: wanted.model }),
         ...(avatar === undefined ? {} : { avatar }),
+        ...(wanted.emoji === undefined ? {} : { emoji: oneLine(wanted.emoji) }),
+        ...(wanted.theme === undefined ? {} : { theme: oneLine(wanted.theme) }),
       };
       await config.edit({ actor: principal.id, action: "agents.update" }, (parsed) => updateEdits(parsed, id, change));
       if (name !== undefined) await this.#renameInFile(before, name, principal);

@@ -18,6 +18,10 @@ export interface AgentChange {
   readonly workspace?: string;
   readonly model?: string;
   readonly avatar?: string;
+  /** Empty: removed. */
+  readonly emoji?: string;
+  /** Empty: removed. */
+  readonly theme?: string;
 }
 
 function isRecord(value: unknown): value is Fields {
@@ -54,7 +58,7 @@ export function createEdits(parsed: ParsedFile, entry: Fields & { readonly id: s
 
 /** @throws GatewayError `NOT_FOUND` when the agent is not in the list */
 export function updateEdits(parsed: ParsedFile, id: string, change: AgentChange): readonly ConfigEdit[] {
-  const { name, workspace, model, avatar } = change;
+  const { name, workspace, model, avatar, emoji, theme } = change;
   const list = listIn(parsed);
   const index = list.findIndex((entry) => idOf(entry) === id);
   if (index < 0 && (id !== BUILT_IN || list.length > 0)) throw unknownAgent(id);
@@ -67,14 +71,21 @@ export function updateEdits(parsed: ParsedFile, id: string, change: AgentChange)
     [["workspace"], workspace],
     [modelPath, model],
     [["identity", "avatar"], avatar],
+    [["identity", "emoji"], emoji],
+    [["identity", "theme"], theme],
   ];
-  const changed = wanted.filter(([path, value]) => value !== undefined && valueAt(former, path) !== value);
+  const changed = wanted.filter(([path, value]) => value !== undefined && (valueAt(former, path) ?? "") !== value);
   if (changed.length === 0) return [];
-  if (index >= 0) return changed.map(([path, value]) => ({ path: [...LIST, index, ...path], value }));
-  const fresh = changed.map(([path, value]) =>
-    path.length === 1 ? [path[0], value] : ["identity", { avatar: value }],
-  );
-  return [{ path: LIST, value: [{ id: BUILT_IN, ...Object.fromEntries(fresh) }] }];
+  if (index >= 0) {
+    return changed.map(([path, value]) => ({
+      path: [...LIST, index, ...path],
+      ...(value === "" ? {} : { value }),
+    }));
+  }
+  const fresh: Record<string, unknown> = { id: BUILT_IN };
+  const identity: Record<string, unknown> = {};
+  for (const [path, value] of changed) (path.length === 1 ? fresh : identity)[path.at(-1) ?? ""] = value;
+  return [{ path: LIST, value: [{ ...fresh, ...(Object.keys(identity).length === 0 ? {} : { identity }) }] }];
 }
 
 function valueAt(fields: Fields, [first = "", ...rest]: readonly string[]): unknown {

@@ -27,7 +27,10 @@ export interface DirectorySources {
   readonly written: () => void;
 }
 
-type DirectoryHandlers = Omit<Handlers<typeof agents>, "run" | "wait" | "filesLog" | "filesDiff" | "filesRestore">;
+type DirectoryHandlers = Omit<
+  Handlers<typeof agents>,
+  "run" | "wait" | "promptPreview" | "filesLog" | "filesDiff" | "filesRestore"
+>;
 
 export function createDirectoryHandlers(sources: DirectorySources): DirectoryHandlers {
   const { services, agents, admin, identityFiles, places, panelBase, written } = sources;
@@ -78,11 +81,11 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
       return { agentId, workspace, file: await readFile(workspace, name) };
     },
 
-    async filesSet({ params: { agentId: text, name, content }, principal }) {
+    async filesSet({ params: { agentId: text, name, content, baseHash }, principal }) {
       const { id: agentId, workspace } = findAgent(text, agents);
       const change = { agentId, paths: [name], how: "agents.files.set", principal };
       const file = await identityFiles.change(change, () =>
-        writeFile(workspace, name, content, agents.config.defaults),
+        writeFile(workspace, name, content, { ...agents.config.defaults, baseHash }),
       );
       written();
       return { ok: true as const, agentId, workspace, file };

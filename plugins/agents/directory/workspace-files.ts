@@ -1,7 +1,7 @@
 /** The files of a workspace that clients may read and write. Spec: protocol/methods-agent.md §6. */
 import { type Stats } from "node:fs";
 import { join } from "node:path";
-import { diskRefusal, readWithin, statWithin, writeWithin } from "@svc/kit/files";
+import { baseOf, contentHash, diskRefusal, readWithin, statWithin, writeWithin } from "@svc/kit/files";
 import { invalidRequest, isGatewayError, type ResultOf } from "@svc/sdk";
 import { type agents, IDENTITY_FILES, type IdentityFile } from "@svc/sdk/agents";
 import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
@@ -48,24 +48,28 @@ export async function readFile(workspace: string, name: string): Promise<FileRep
   const allowed = allowedName(name);
   const file = await readWithin(workspace, allowed);
   const row = report(workspace, allowed, file?.stats);
-  return file ? { ...row, content: file.bytes.toString("utf8") } : row;
+  return file ? { ...row, content: file.bytes.toString("utf8"), hash: contentHash(file.bytes) } : row;
 }
 
 /**
  * Durable when it resolves. Creates a missing workspace with its first files.
- * @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `writeWithin`; `UNAVAILABLE` when the disk cannot be written
+ * @param options.baseHash as `baseOf`. Default: any content is replaced
+ * @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `writeWithin`; `CONFLICT` as `baseOf`; `UNAVAILABLE`
+ * when the disk cannot be written
  */
 export async function writeFile(
   workspace: string,
   name: string,
   content: string,
-  seed: SeedOptions,
+  { baseHash, ...seed }: SeedOptions & { readonly baseHash?: string | undefined },
 ): Promise<FileReport> {
   const allowed = allowedName(name);
   try {
+    // Before the workspace gets its first files: a template is no change by another writer.
+    const expected = baseHash === undefined ? undefined : await baseOf(workspace, allowed, baseHash);
     const real = await prepareWorkspace(workspace, seed);
-    const stats = await writeWithin(real, allowed, content);
-    return { ...report(workspace, allowed, stats), content };
+    const stats = await writeWithin(real, allowed, content, expected && { expected });
+    return { ...report(workspace, allowed, stats), content, hash: contentHash(content) };
   } catch (error) {
     throw diskRefusal(error, join(workspace, allowed), { permissions: "UNAVAILABLE" }) ?? error;
   }

@@ -49,6 +49,8 @@ export interface WorkspacePrompt {
   /** Empty: there are no files. */
   readonly text: string;
   readonly files: readonly PromptFile[];
+  /** For each file: its content in the prompt, with the mark where it was cut, without its heading. */
+  readonly parts: readonly string[];
 }
 
 /**
@@ -61,6 +63,7 @@ export function composePrompt(
 ): WorkspacePrompt {
   let left = bootstrapTotalMaxChars;
   const parts: string[] = [];
+  const headed: string[] = [];
   const facts: PromptFile[] = [];
   for (const { name, text, isCut } of files) {
     const whole = text.trim();
@@ -70,9 +73,12 @@ export function composePrompt(
     const isShort = isCut || kept.length < whole.length;
     const mark = kept === "" ? `[${name} is left out: the prompt is full]` : `[... ${name} is cut here]`;
     facts.push({ name, rawChars: text.length, injectedChars: kept.length, truncated: isShort });
-    parts.push(`## ${name}\n\n${[kept, ...(isShort ? [mark] : [])].filter(Boolean).join("\n")}`);
+    const part = [kept, ...(isShort ? [mark] : [])].filter(Boolean).join("\n");
+    parts.push(part);
+    headed.push(`## ${name}\n\n${part}`);
   }
-  return { text: parts.length === 0 ? "" : ["# Files of your workspace", ...parts].join("\n\n"), files: facts };
+  const text = headed.length === 0 ? "" : ["# Files of your workspace", ...headed].join("\n\n");
+  return { text, files: facts, parts };
 }
 
 /**
@@ -105,10 +111,11 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
     }
   }
 
-  return async function workspacePrompt(agentId: string): Promise<WorkspacePrompt> {
+  /** @param isPreview creates no workspace */
+  return async function workspacePrompt(agentId: string, isPreview = false): Promise<WorkspacePrompt> {
     const { workspace } = agents.settings(agentId);
     const { defaults } = agents.config;
-    if (agents.has(agentId)) {
+    if (agents.has(agentId) && !isPreview) {
       await prepareWorkspace(workspace, defaults).catch((error: unknown) => {
         log.warn({ err: error, workspace }, "the workspace could not be created; the run continues without it");
       });

@@ -20,7 +20,7 @@ export interface Loaded {
   readonly workspace: WorkspacePrompt;
 }
 
-const NO_FILES: WorkspacePrompt = { text: "", files: [] };
+const NO_FILES: WorkspacePrompt = { text: "", files: [], parts: [] };
 
 /** Reads everything that does not depend on the run's message, in parallel. */
 export async function load(

@@ -155,6 +155,7 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
             workspacePrompt: async (agentId: string) => ({
               text: (await options.workspacePrompt?.(agentId)) ?? "",
               files: [],
+              parts: [],
             }),
           }
         : {}),

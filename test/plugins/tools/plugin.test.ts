@@ -58,6 +58,24 @@ describe("the plugin tools", () => {
     await assert.rejects(client.request("tools.catalog", { agent: "ada" }), { code: "INVALID_REQUEST" });
   });
 
+  it("says what an agent may use, and which step excludes the others, only if asked", async (t) => {
+    const config = { tools: { deny: ["fetched"], byProvider: { "acme/big": { deny: ["exec"] } } } };
+    const { client } = await testGateway(t, { plugins: ["tools", shed().plugin], config });
+    const verdicts = async (params: object) => {
+      const { groups } = await client.call(tools.catalog, params);
+      return Object.fromEntries(groups.flatMap((group) => group.tools).map(({ id, verdict }) => [id, verdict]));
+    };
+    assert.deepEqual(new Set(Object.values(await verdicts({ model: "acme/big" }))), new Set([undefined]));
+    assert.deepEqual(await verdicts({ verdicts: true }), {
+      read: { allowed: false, step: "agent", why: "agents.list[].tools denies it" },
+      exec: { allowed: true },
+      fetched: { allowed: false, step: "global", why: "tools denies it" },
+      own: { allowed: true },
+    });
+    const { exec } = await verdicts({ verdicts: true, model: "acme/big" });
+    assert.deepEqual(exec, { allowed: false, step: "global by provider", why: "tools.byProvider denies it" });
+  });
+
   it("offers a run the tools that configuration and agent allow", async (t) => {
     const { plugin: tooled, found } = shed();
     const config = {

@@ -69,7 +69,7 @@ export const VIEWS: readonly ViewEntry[] = [
     icon: Bot,
     scope: "operator.read",
     needs: ["agents.list"],
-    load: () => import("./agents.ts"),
+    load: () => import("./agents/agents.ts"),
   },
   {
     id: "channels",
@@ -109,15 +109,15 @@ export const VIEWS: readonly ViewEntry[] = [
     icon: GraduationCap,
     scope: "operator.read",
     needs: ["skills.status"],
-    load: () => import("./skills.ts"),
+    load: () => import("./skills/skills.ts"),
   },
   {
     id: "memory",
     group: "run",
     icon: Brain,
     scope: "operator.read",
-    needs: ["memory.status"],
-    load: () => import("./memory.ts"),
+    needs: ["doctor.memory.status"],
+    load: () => import("./memory/memory.ts"),
   },
   {
     id: "usage",

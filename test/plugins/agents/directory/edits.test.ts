@@ -45,6 +45,19 @@ describe("changing an agent", () => {
     ]);
   });
 
+  it("sets and removes emoji and theme, also of an agent that the file does not have yet", () => {
+    const marked = file([{ ...ada, identity: { emoji: "*", theme: "calm" } }]);
+    assert.deepEqual(updateEdits(marked, "ada", { emoji: "+", theme: "" }), [
+      { path: [...LIST, 0, "identity", "emoji"], value: "+" },
+      { path: [...LIST, 0, "identity", "theme"] },
+    ]);
+    assert.deepEqual(updateEdits(parsed, "ada", { emoji: "" }), [], "there is none");
+    const value = [{ id: "main", name: "M", identity: { avatar: "A", theme: "calm" } }];
+    assert.deepEqual(updateEdits({}, "main", { name: "M", avatar: "A", theme: "calm", emoji: "" }), [
+      { path: LIST, value },
+    ]);
+  });
+
   it("keeps the fallbacks of a model", () => {
     const path = [...LIST, 1, "model", "primary"];
     assert.deepEqual(updateEdits(parsed, "ada", { model: "p/three" }), [{ path, value: "p/three" }]);

@@ -12,6 +12,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { contentHash } from "@svc/kit/files";
 import { listFiles, readFile, writeFile } from "../../../../plugins/agents/directory/workspace-files.ts";
 import { makeDirectory, prepareWorkspace } from "../../../../plugins/agents/directory/workspace-seed.ts";
 import { modeOf, temporaryDirectory } from "../temporary.ts";
@@ -202,4 +203,23 @@ describe("agents.files.get and set", () => {
       assert.equal(await readPlain(target, "utf8"), "secret");
     });
   }
+});
+
+describe("a write that names the content it replaces", () => {
+  it("is refused after another change, and leaves the file", async (t) => {
+    const workspace = await workspaceIn(t);
+    const { hash } = await writeFile(workspace, "SOUL.md", "one", seed);
+    assert.equal((await readFile(workspace, "SOUL.md")).hash, hash);
+    await writeFile(workspace, "SOUL.md", "two", { ...seed, baseHash: hash });
+    const late = writeFile(workspace, "SOUL.md", "three", { ...seed, baseHash: hash });
+    await assert.rejects(late, { code: "CONFLICT", message: /SOUL\.md was changed since it was read/ });
+    assert.equal((await readFile(workspace, "SOUL.md")).content, "two");
+  });
+
+  it("creates a file that was missing, also in a workspace that gets its first files now", async (t) => {
+    const workspace = await workspaceIn(t);
+    const baseHash = contentHash("");
+    assert.equal((await writeFile(workspace, "SOUL.md", "mine", { ...seed, baseHash })).content, "mine");
+    await assert.rejects(writeFile(workspace, "SOUL.md", "x", { ...seed, baseHash }), { code: "CONFLICT" });
+  });
 });
