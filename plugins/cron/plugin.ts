@@ -21,6 +21,7 @@ import { Runner } from "./runs/runner.ts";
 import { loadCalendar } from "./schedule/calendar.ts";
 import { Scheduler } from "./runs/scheduler.ts";
 import { CRON_RETENTION } from "./store/schema.ts";
+import { preview } from "./schedule/preview.ts";
 import { CronStore } from "./store/store.ts";
 import { type CronActions, cronTool } from "./jobs/tool.ts";
 
@@ -105,6 +106,7 @@ export default definePlugin({
       remove: ({ params }) => methods.remove(params),
       run: ({ params }) => methods.run(params),
       cancel: ({ params }) => methods.cancel(params),
+      preview: ({ params }) => preview(params, { now: clock.now(), timeZone: agents.timeZone }),
       runs: ({ params }) => methods.runs(params),
     });
     gateway.extend(Tool, "cron", cronTool({ ...methods, wake }, clock));

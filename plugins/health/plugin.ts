@@ -53,7 +53,9 @@ export default definePlugin({
         const { tlsFingerprint } = services.gateway;
         const full = coversScope(principal.scopes, "operator.admin");
         const tls = tlsFingerprint === undefined ? {} : { tls: { fingerprint: tlsFingerprint } };
-        return { ...(await gatewayStatus(services, { full, now: clock.now() })), ...tls };
+        const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage();
+        const ofProcess = { startedAtMs: services.gateway.startedAt, rssBytes, heapBytes };
+        return { ...(await gatewayStatus(services, { full, now: clock.now() })), ...tls, process: ofProcess };
       },
       presence: () => presence.list(),
       event: createSystemEvent({

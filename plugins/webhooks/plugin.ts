@@ -92,9 +92,10 @@ export default definePlugin({
       },
       try: ({ params }) => services.engine.try(params),
       runs: async ({ params }) => ({ runs: (await store.list(params)).map(({ run }) => run) }),
-      run: async ({ params: { runId } }) => ({
-        run: (await store.find(runId))?.run ?? notFound(`no webhook with the run id "${runId}"`),
-      }),
+      async run({ params: { runId } }) {
+        const { run, job } = (await store.find(runId)) ?? notFound(`no webhook with the run id "${runId}"`);
+        return { run, ...(job ? { params: job.params } : {}) };
+      },
       async replay({ params }) {
         const run = await replay(params.runId, store, clock);
         queue.accepted(run.action);

@@ -276,6 +276,7 @@ export const cron = defineContract("cron", {
     summary: "List jobs, next due first",
     scope: "operator.read",
     params: Strict({
+      id: Type.Optional(Type.String({ minLength: 1, description: "returns only this job; other filters are ignored" })),
       includeDisabled: flag,
       enabled: Type.Optional(Type.Enum(["all", "enabled", "disabled"])),
       limit: Limit,
@@ -321,6 +322,23 @@ export const cron = defineContract("cron", {
     advertised: false,
     params: Strict(ById),
     result: Type.Object({ ok: Type.Literal(true), cancelled: Natural }),
+  },
+  preview: {
+    summary: "Get the next run times of a schedule that is not saved, or why it is refused",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({
+      schedule: CronSchedule,
+      id: Type.Optional(NonEmpty),
+      count: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, description: "default 5" })),
+    }),
+    result: Type.Object({
+      times: Type.Array(Time, { description: "epoch ms, ascending; empty: the schedule has no run time left" }),
+      timeZone: Type.Optional(Type.String({ description: "IANA name; for expressions: the zone that applies" })),
+      spreadMs: Type.Optional(
+        Type.Integer({ description: "without `id`: each run is later by less than this, differently for each job" }),
+      ),
+    }),
   },
   runs: {
     summary: "List the outcomes of scheduled and manual runs",

@@ -59,7 +59,15 @@ export const health = defineContract("health", {
     summary: "Get an overview of sessions, agents and heartbeats; paths for admins only",
     scope: "operator.read",
     params: Type.Object({}),
-    result: Type.Object({}),
+    result: Type.Object({
+      process: Type.Optional(
+        Type.Object({
+          startedAtMs: Type.Integer({ description: "epoch ms" }),
+          rssBytes: Type.Integer({ description: "memory of the process" }),
+          heapBytes: Type.Integer({ description: "used part of the JavaScript heap" }),
+        }),
+      ),
+    }),
   },
   presence: {
     name: "system-presence",

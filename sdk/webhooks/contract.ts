@@ -149,7 +149,12 @@ export const webhooks = defineContract("webhooks", {
     summary: "One accepted webhook",
     scope: "operator.read",
     params: Strict({ runId: NonEmpty }),
-    result: Type.Object({ run: WebhookRun }),
+    result: Type.Object({
+      run: WebhookRun,
+      params: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), { description: "what the action gets; kept until the run is done" }),
+      ),
+    }),
   },
   replay: {
     summary: "Accept a failed webhook again, as a new run",

@@ -371,6 +371,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({}),
     () => ({ enabled: "all", limit: 10, offset: 0, query: "a", sortBy: "name", sortDir: "desc" }),
     () => ({ includeDisabled: true }),
+    ({ cronJobId }) => ({ id: cronJobId }),
   ],
   "cron.add": [
     () => ({
@@ -395,6 +396,10 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "storage.usage": [() => ({})],
   "storage.clean": [() => ({ dryRun: true }), () => ({ vacuum: true })],
   "cron.cancel": [({ cronJobId }) => ({ id: cronJobId })],
+  "cron.preview": [
+    () => ({ schedule: { kind: "every", everyMs: 3_600_000 } }),
+    ({ cronJobId }) => ({ schedule: { kind: "cron", expr: "0 8 * * *", tz: "UTC" }, id: cronJobId, count: 3 }),
+  ],
   "cron.remove": [({ cronJobId }) => ({ id: cronJobId }), () => ({ jobId: "nobody" })],
   // One call: `config.patch` and `config.apply` use the rest of their shared budget.
   "update.run": [() => ({ dryRun: true, note: "now", sessionKey: "main", restartDelayMs: 0, timeoutMs: 1 })],

@@ -30,10 +30,12 @@ export async function listJobs(storage: Storage, params: ListParams): Promise<Re
 }
 
 function jobFilter({
+  id,
   includeDisabled = false,
   enabled = includeDisabled ? "all" : "enabled",
   query = "",
 }: ListParams): Filter {
+  if (id !== undefined) return filterOf(["j.id = ?"], [id]);
   const conditions = enabled === "all" ? [] : [`j.enabled = ${enabled === "enabled" ? 1 : 0}`];
   const wanted = query.trim().toLowerCase();
   return filterOf(

@@ -39,12 +39,23 @@ describe("a job for the main session", limited, () => {
 
   it("without a zone uses that of the user", async (t) => {
     const gateway = await (await openScene(t, { defaults: { userTimezone: "Asia/Tokyo" } })).start();
-    const schedule = { kind: "cron", expr: "15 9 * * *" };
+    const schedule = { kind: "cron", expr: "15 9 * * *" } as const;
     const job = await gateway.add({ text: "good morning", schedule });
     assert.equal(job.state.nextRunAtMs, Date.UTC(2026, 0, 2, 0, 15));
     assert.deepEqual(job.schedule, schedule);
     const { jobs } = await gateway.client.call(cron.list, {});
     assert.deepEqual(jobs[0]?.schedule, schedule);
+    const { times, timeZone } = await gateway.client.call(cron.preview, { schedule, count: 1 });
+    assert.deepEqual([times, timeZone], [[job.state.nextRunAtMs], "Asia/Tokyo"]);
+  });
+
+  it("is listed alone by its id, also when it is off", async (t) => {
+    const gateway = await (await openScene(t)).start();
+    const one = await gateway.add({ text: "one", schedule: { everyMs: MINUTE }, enabled: false });
+    await gateway.add({ text: "two", schedule: { everyMs: MINUTE } });
+    const { jobs, total } = await gateway.client.call(cron.list, { id: one.id, query: "two" });
+    assert.deepEqual([jobs.map(({ id }) => id), total], [[one.id], 1]);
+    assert.deepEqual((await gateway.client.call(cron.list, { id: "nobody" })).jobs, []);
   });
 
   it("adds its event even if many are waiting", async (t) => {

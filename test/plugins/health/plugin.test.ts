@@ -30,7 +30,7 @@ async function setUp(sessions?: object) {
     clock: { now: () => 1, elapsed: () => 1, setTimeout: () => () => undefined },
     log: { warn: () => undefined },
     services: {
-      gateway: { version: "1.2.3", missingPlugins: () => [] },
+      gateway: { version: "1.2.3", startedAt: 7, missingPlugins: () => [] },
       sessions,
       agents: undefined,
       models: undefined,
@@ -90,5 +90,13 @@ describe("the health plugin", () => {
     };
     assert.deepEqual(await paths(["operator.read", "operator.admin"]), ["/state.db"]);
     assert.deepEqual(await paths(["operator.read", "operator.write"]), []);
+  });
+
+  it("tells since when the gateway runs, and its memory", async () => {
+    const { served } = await setUp();
+    const status = await served["status"]?.({ params: {}, principal: { ...principal, scopes: ["operator.read"] } });
+    const { process: facts } = status as { process: { startedAtMs: number; rssBytes: number; heapBytes: number } };
+    assert.equal(facts.startedAtMs, 7);
+    assert.ok(facts.rssBytes > facts.heapBytes && facts.heapBytes > 0);
   });
 });

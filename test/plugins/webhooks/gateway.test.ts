@@ -36,7 +36,7 @@ const ROW = {
   mapping: facts.mapping,
   action: facts.action,
   status: facts.status,
-  job: JSON.stringify({ params: {}, wrapped: true, contentSource: "webhook" }),
+  job: JSON.stringify({ params: { message: "hi" }, wrapped: true, contentSource: "webhook" }),
   reply: "{}",
   session_key: facts.sessionKey ?? null,
   accepted_at: facts.acceptedAt,
@@ -119,7 +119,10 @@ describe("webhooks.*", () => {
       runs: [FAILED],
     });
     assert.deepEqual(await client.call(webhooks.runs, { status: "done" }), { runs: [] });
-    assert.deepEqual(await client.call(webhooks.run, { runId: "run-1" }), { run: FAILED });
+    assert.deepEqual(await client.call(webhooks.run, { runId: "run-1" }), {
+      run: FAILED,
+      params: { message: "hi" },
+    });
     assert.deepEqual(await client.call(webhooks.init, {}), {
       directory: transformsDir,
       written: [join(transformsDir, "tsconfig.json")],

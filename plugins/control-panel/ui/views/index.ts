@@ -61,7 +61,7 @@ export const VIEWS: readonly ViewEntry[] = [
     icon: Gauge,
     scope: "operator.read",
     needs: [],
-    load: () => import("./overview.ts"),
+    load: () => import("./overview/overview.ts"),
   },
   {
     id: "agents",
@@ -85,7 +85,7 @@ export const VIEWS: readonly ViewEntry[] = [
     icon: Workflow,
     scope: "operator.read",
     needs: ["cron.list", "webhooks.list"],
-    load: () => import("./automations.ts"),
+    load: () => import("./automations/automations.ts"),
   },
   {
     id: "devices",
