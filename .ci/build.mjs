@@ -30,7 +30,7 @@ if (await gatewayRuns())
 if (only.length === 0) {
   rmSync(".build", { recursive: true, force: true });
   try {
-    const pretty = ["--pretty", String(Boolean(process.stdout.isTTY))];
+    const pretty = ["--pretty", process.stdout.isTTY ? "true" : "false"];
     execFileSync(process.execPath, [TSC, ...pretty], { stdio: "inherit" });
     execFileSync(process.execPath, [TSC, ...pretty, "-p", join(PANEL, "ui")], { stdio: "inherit" });
   } catch {

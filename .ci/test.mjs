@@ -28,8 +28,8 @@ const isWanted = (name) => {
 };
 const files = readdirSync(TESTS, { recursive: true })
   .filter((name) => name.endsWith(".test.js") && isWanted(name))
-  .sort()
-  .map((name) => resolve(TESTS, name));
+  .map((name) => resolve(TESTS, String(name)))
+  .sort();
 if (files.length === 0) {
   process.stderr.write(`no test file matches ${filters.join(", ")}\n`);
   process.exit(1);

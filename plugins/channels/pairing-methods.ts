@@ -31,14 +31,12 @@ export function pairingMethods({
       const isWanted = (one: PairingRequest) => channel === undefined || one.channel === channel;
       const [pending, approved] = await Promise.all([pairing.pending(), pairing.approved()]);
       return {
-        pending: pending
-          .filter(isWanted)
-          .map((one) => ({
-            ...personOf(one),
-            code: one.code,
-            requestedAtMs: one.expiresAt - CODE_MS,
-            expiresAtMs: one.expiresAt,
-          })),
+        pending: pending.filter(isWanted).map((one) => ({
+          ...personOf(one),
+          code: one.code,
+          requestedAtMs: one.expiresAt - CODE_MS,
+          expiresAtMs: one.expiresAt,
+        })),
         approved: approved.filter(isWanted).map(viewOf),
       };
     },

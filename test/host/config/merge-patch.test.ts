@@ -66,6 +66,11 @@ describe("a merge patch", () => {
     });
   }
 
+  it("that replaces lists also replaces those with ids, at any depth", () => {
+    const patch = { a: { l: [y] }, m: [] };
+    assert.deepEqual(mergePatch({ a: { l: [x, y], k: 1 }, m: [x] }, patch, true), { a: { l: [y], k: 1 }, m: [] });
+  });
+
   it("ignores prototype keys at any depth, and keeps the target's values under such names", () => {
     const patch = JSON.parse(
       '{"__proto__": {"p": 1}, "constructor": {"prototype": {"p": 1}}, "a": {"__proto__": {"p": 1}, "x": 1}, "l": [{"__proto__": {"p": 1}, "prototype": 1, "y": [{"constructor": 1}]}], "m": [{"id": "1", "__proto__": {"p": 1}}]}',

@@ -168,6 +168,30 @@ describe("a write that patches", () => {
   });
 });
 
+describe("a patch that replaces lists", () => {
+  it("moves and removes entries with ids, and each keeps its own secret", async (t) => {
+    const text = '{"notes":{"list":[{"id":"a","token":"A"},{"id":"b","token":"B"},{"id":"c","token":"C"}]}}';
+    const { store } = await scene(t, text);
+    const { hash } = await store.snapshot();
+    const patch = {
+      notes: {
+        list: [
+          { id: "c", token: REDACTED },
+          { id: "a", token: REDACTED },
+        ],
+      },
+    };
+    const raw = JSON.stringify(patch);
+    await store.write({ ...AUTHOR, mode: "patch", raw, replaceLists: true, baseHash: hash });
+    assert.deepEqual(store.running.parsed["notes"], {
+      list: [
+        { id: "c", token: "C" },
+        { id: "a", token: "A" },
+      ],
+    });
+  });
+});
+
 describe("the stamp of the last write", () => {
   it("does not count as a change, restarts nothing, and is not in the audit count", async (t) => {
     let now = START;

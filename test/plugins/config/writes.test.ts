@@ -107,6 +107,12 @@ for (const [method, mode] of methods) {
   });
 }
 
+it("config.patch passes on that lists are replaced", async (t) => {
+  const { handlers, changes } = await scene(t);
+  await handlers.patch(call({ raw, replaceLists: true }));
+  assert.equal(changes[0]?.replaceLists, true);
+});
+
 describe("a note", () => {
   const rows: [why: string, params: object, main: string | undefined, to: string | undefined][] = [
     ["is posted to its session", { sessionKey: "s" }, "m", "s"],

@@ -48,7 +48,9 @@ export default definePlugin({
 `;
 
 const scene: SceneOptions = {
-  config: { plugins: { use: ["control-panel", "devices", "storage-sqlite", "wizard"], load: { paths: ["./guide.ts"] } } },
+  config: {
+    plugins: { use: ["control-panel", "devices", "storage-sqlite", "wizard"], load: { paths: ["./guide.ts"] } },
+  },
   prepare: (stateDir) => writeFile(join(stateDir, "guide.ts"), GUIDE),
 };
 

@@ -17,8 +17,7 @@ export function command(text: string): TemplateResult {
 /** Copies a text, and says so. Pages over plain HTTP have no clipboard. */
 export function copy(text: string): void {
   const { clipboard } = navigator as { readonly clipboard?: Clipboard };
-  clipboard?.writeText(text).then(
-    () => toast(t.common.copied, "good"),
-    () => toast(t.common.notCopied, "bad"),
-  ) ?? toast(t.common.notCopied, "bad");
+  const failed = () => toast(t.common.notCopied, "bad");
+  if (clipboard) clipboard.writeText(text).then(() => toast(t.common.copied, "good"), failed);
+  else failed();
 }

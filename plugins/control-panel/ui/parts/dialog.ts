@@ -114,7 +114,7 @@ export async function askFor(options: {
       const submit = async (event: SubmitEvent) => {
         event.preventDefault();
         const data = new FormData(event.target as HTMLFormElement);
-        const values = Object.fromEntries(fields.map(({ name }) => [name, String(data.get(name) ?? "")]));
+        const values = Object.fromEntries(fields.map(({ name }) => [name, textIn(data, name)]));
         isBusy = true;
         redraw();
         try {
@@ -137,6 +137,12 @@ export async function askFor(options: {
       </form>`;
     },
   });
+}
+
+/** The value of a text field. */
+export function textIn(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === "string" ? value : "";
 }
 
 function drawField(field: Field): TemplateResult {

@@ -79,13 +79,14 @@ export function take(state: State, next: Snapshot): void {
     return;
   }
   if (base?.valid && isDirty(state)) {
-    const { draft, conflicts } = rebase(base.parsed, state.draft, next.parsed);
+    const { draft, conflicts: found } = rebase(base.parsed, state.draft, next.parsed);
+    const conflicts = isWritten && base.hash === next.hash ? [] : found; // the own write, with its secrets hidden
     state.draft = draft;
     const former = state.conflicts.filter(
       ({ path }) => !conflicts.some((one) => one.path.join("\0") === path.join("\0")),
     );
     state.conflicts = [...former, ...conflicts];
-    state.isRebased = !isWritten;
+    state.isRebased = base.hash !== next.hash;
   } else {
     state.draft = next.parsed;
     state.typed.clear();
