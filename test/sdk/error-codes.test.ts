@@ -13,7 +13,7 @@ const entries = Object.entries<DetailEntry>(DETAIL_CODES);
 /** Product sources by room: `host`, `sdk`, `kit`, or the plugin's id. */
 const sources = ["sdk", "host", "plugins", "examples"].flatMap((top) =>
   readdirSync(join(root, top), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts") && !/(?:^|\/)(?:node_modules|dist)\//.test(name))
+    .filter((name) => name.endsWith(".ts") && !/(?:^|\/)(?:node_modules|dist|ui\/texts)\//.test(name))
     .map((name) => {
       const path = `${top}/${name}`;
       const [first = "", second = ""] = path.split("/");

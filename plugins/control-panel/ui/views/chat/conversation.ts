@@ -6,6 +6,7 @@ import { agentEvent } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import { type App, contextFor } from "../../core/app.ts";
 import type { Picture } from "./pictures.ts";
+import type { LiveRun, Notice, Outgoing } from "./live.ts";
 import { type ChatMessage, type Echo, imagesOf, messageOf, textOf } from "./messages.ts";
 
 /** Messages of the first page, of later pages, and read again after a change. */
@@ -16,46 +17,6 @@ const MAX_CHARS = 100_000;
 const MERGE_MS = 250;
 /** Milliseconds between two reads while a reply is in progress: tool events only reach the browser that asked. */
 const WATCH_MS = 3_000;
-
-export interface LiveTool {
-  readonly id: string;
-  readonly name: string;
-  readonly args: unknown;
-  readonly state: "running" | "done" | "failed";
-  /** What it says while it runs. */
-  readonly partial: string;
-}
-
-/** A reply in progress. */
-export interface LiveRun {
-  readonly runId: string;
-  /** epoch ms */
-  startedAt: number;
-  /** Waits for its turn. */
-  isWaiting: boolean;
-  /** Text of all its answers. */
-  text: string;
-  thinking: string;
-  readonly tools: Map<string, LiveTool>;
-  /** What happened to the run, e.g. another model answers. */
-  notices: readonly Notice[];
-  isCompacting: boolean;
-}
-
-export type Notice =
-  | { readonly kind: "fallback"; readonly from: string; readonly to: string; readonly reason: string }
-  | { readonly kind: "stopped" };
-
-/** A message that is not in the history yet. */
-export interface Outgoing {
-  readonly runId: string;
-  readonly text: string;
-  readonly pictures: readonly Picture[];
-  readonly replaces: string | undefined;
-  /** held: by this page, because there is no connection; queued: by the gateway, because it is busy */
-  state: "held" | "sending" | "queued" | "started" | "failed";
-  error?: unknown;
-}
 
 export interface Conversation {
   readonly key: string;

@@ -1,6 +1,6 @@
 /** What `chat.history` returns, and the rows that people see instead. Pure. */
 import type { Approval } from "./approvals.ts";
-import type { LiveRun, LiveTool, Outgoing } from "./conversation.ts";
+import type { LiveRun, LiveTool, Outgoing } from "./live.ts";
 
 /** A part of a message. Messages come from models and plugins, so every field may be missing. */
 export interface Block {

@@ -8,7 +8,7 @@ import { detailsOf } from "../../parts/failure.ts";
 import { icon } from "../../parts/icon.ts";
 import { facts } from "../../parts/show.ts";
 import { absolute, bytes } from "../../parts/time.ts";
-import type { LiveRun, Notice, Outgoing } from "./conversation.ts";
+import type { LiveRun, Notice, Outgoing } from "./live.ts";
 import {
   type Block,
   type Call,
