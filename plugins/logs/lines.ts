@@ -24,10 +24,13 @@ export interface Filter {
   readonly level?: Level | undefined;
   /** Plugin id, or `host`. */
   readonly subsystem?: string | undefined;
+  /** Lower case, somewhere in the line. */
+  readonly text?: string | undefined;
 }
 
 /** Whether a line passes the filter. Lines that are not JSON do not pass: their level and subsystem are unknown. */
-export function passes(line: string, { level, subsystem }: Filter): boolean {
+export function passes(line: string, { level, subsystem, text }: Filter): boolean {
+  if (text !== undefined && !line.toLowerCase().includes(text)) return false;
   if (level === undefined && subsystem === undefined) return true;
   const fields = parse(line);
   if (!fields) return false;

@@ -1,11 +1,17 @@
 /** Logs: `logs.tail`, and `svc logs`. `reader.ts` reads files; `tail.ts` and `lines.ts` decide. */
-import { definePlugin, unavailable } from "@svc/sdk";
+import { definePlugin, invalidRequest, unavailable } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { logs } from "@svc/sdk/logs";
 import { Retention } from "@svc/sdk/storage";
 import { Followers } from "./followers.ts";
 import { passes } from "./lines.ts";
-import { type Answer, type Question, readOn, tail } from "./reader.ts";
+import { type Answer, type Question, readBack, readOn, tail } from "./reader.ts";
+
+/** Where to read: on from a place, back from one, or the end of the log. */
+interface Direction {
+  readonly part: string | undefined;
+  readonly before: number | undefined;
+}
 
 export default definePlugin({
   id: "logs",
@@ -30,8 +36,9 @@ export default definePlugin({
       return { ...(await tail({ ...question, cursor: undefined })), reset: true };
     }
 
-    async function read(connection: string, question: Question, part: string | undefined): Promise<Answer> {
+    async function read(connection: string, question: Question, { part, before }: Direction): Promise<Answer> {
       try {
+        if (before !== undefined) return await readBack(question, before, part);
         return await (part === undefined ? tailFor(connection, question) : readOn(question, part));
       } catch (error) {
         log.warn({ err: error }, "the log file cannot be read");
@@ -41,11 +48,13 @@ export default definePlugin({
 
     gateway.serve(logs, {
       async tail({ params, connection }) {
-        const { cursor, limit, maxBytes, level, subsystem, part } = params;
-        const keep = (line: string) => passes(line, { level, subsystem });
+        const { cursor, limit, maxBytes, level, subsystem, text, part, before } = params;
+        if (cursor !== undefined && before !== undefined)
+          invalidRequest("cursor reads newer lines and before reads older ones; send one of them");
+        const keep = (line: string) => passes(line, { level, subsystem, text: text?.toLowerCase() });
         const question = { path: services.host.logFile(), cursor, limit, maxBytes, keep };
-        const answer = await read(connection?.id ?? "", question, part);
-        if (connection && answer.part !== undefined)
+        const answer = await read(connection?.id ?? "", question, { part, before });
+        if (before === undefined && connection && answer.part !== undefined)
           followers.answered(connection.id, { part: answer.part, cursor: answer.cursor });
         return answer;
       },

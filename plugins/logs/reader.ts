@@ -26,6 +26,8 @@ export interface Answer {
   readonly lines: string[];
   readonly truncated: boolean;
   readonly reset: boolean;
+  /** Where the first line that was read begins. Absent: nothing older. */
+  readonly begin?: number;
   /** Absent: no file exists. */
   readonly part?: string;
 }
@@ -45,8 +47,29 @@ export async function tail(question: Question, part?: string): Promise<Answer> {
   return withFile(path, pick, async ({ handle, file, size }) => {
     const { from, to, truncated, reset } = windowOf(size, maxBytes, cursor);
     const startsInside = from > 0 && (await readRange(handle, from - 1, from))[0] !== 10;
-    const lines = lastLines(await readRange(handle, from, to), limit, startsInside, keep);
-    return { file: join(dirname(path), file.name), cursor: size, size, lines, truncated, reset, part: file.part };
+    const { lines, begin } = lastLines(await readRange(handle, from, to), limit, startsInside, keep);
+    const where = { file: join(dirname(path), file.name), cursor: size, size, begin: from + begin, part: file.part };
+    return { ...where, lines, truncated, reset };
+  });
+}
+
+/**
+ * Returns the lines that end at `before` in the file `part`, or the last ones of the next older file for 0: at most the `limit` newest lines,
+ * within `maxBytes`. `begin` of the result is where to go on; it is absent after the oldest file.
+ */
+export async function readBack(question: Question, before: number, part?: string): Promise<Answer> {
+  const { path, limit = DEFAULT_LIMIT, maxBytes = DEFAULT_BYTES, keep = all } = question;
+  const pick = (files: readonly LogFileName[]) => {
+    const at = part === undefined ? files.length - 1 : files.findIndex((file) => file.part === part);
+    return before === 0 ? files[at - 1] : files[at];
+  };
+  return withFile(path, pick, async ({ handle, file, size }) => {
+    const to = before === 0 ? size : Math.min(before, size);
+    const from = Math.max(0, to - maxBytes);
+    const startsInside = from > 0 && (await readRange(handle, from - 1, from))[0] !== 10;
+    const { lines, begin } = lastLines(await readRange(handle, from, to), limit, startsInside, keep);
+    const where = { file: join(dirname(path), file.name), cursor: to, size, begin: from + begin, part: file.part };
+    return { ...where, lines, truncated: from + begin > 0, reset: false };
   });
 }
 

@@ -21,14 +21,27 @@ export function windowOf(size: number, maxBytes: number, cursor?: number): Windo
 type Keep = (line: string) => boolean;
 
 /**
- * The last `limit` lines that `keep` accepts.
+ * The last `limit` lines that `keep` accepts, and where the first line that was looked at begins. A window inside of one endless line gives
+ * no line, and begins at 0.
  * @param startsInside the bytes begin inside a line, which is then dropped
  */
-export function lastLines(bytes: Buffer, limit: number, startsInside: boolean, keep: Keep): string[] {
-  const begin = startsInside ? bytes.indexOf(10) + 1 || bytes.length : 0;
-  const lines = bytes.toString("utf8", begin).split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines.filter(keep).slice(-limit);
+export function lastLines(
+  bytes: Buffer,
+  limit: number,
+  startsInside: boolean,
+  keep: Keep,
+): { readonly lines: string[]; readonly begin: number } {
+  const first = startsInside ? bytes.indexOf(10) + 1 || bytes.length : 0;
+  const lines: string[] = [];
+  let begin = bytes.length;
+  let end = bytes.at(-1) === 10 ? bytes.length - 1 : bytes.length;
+  while (begin > first && lines.length < limit) {
+    begin = end === 0 ? 0 : bytes.lastIndexOf(10, end - 1) + 1;
+    const line = bytes.toString("utf8", begin, end);
+    if (keep(line)) lines.push(line);
+    end = begin - 1;
+  }
+  return { lines: lines.reverse(), begin: begin === bytes.length ? 0 : begin };
 }
 
 /**

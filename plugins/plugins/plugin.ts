@@ -2,7 +2,7 @@
 import { definePlugin, lazy } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
-import { PluginControl, PluginInstaller, plugins } from "@svc/sdk/plugins";
+import { PluginControl, PluginInstaller, plugins, PluginStats } from "@svc/sdk/plugins";
 import { Retention } from "@svc/sdk/storage";
 import type { InstallServices } from "./install/service.ts";
 import { switchPlugin } from "./switch.ts";
@@ -33,7 +33,10 @@ export default definePlugin({
       rule: "one package, until the next install or update",
     });
     gateway.serve(plugins, {
-      list: () => ({ plugins: control.reports() }),
+      list: ({ params: { includeStats = false } }) => ({
+        plugins: control.reports(),
+        ...(includeStats && { stats: statsById(control) }),
+      }),
       inspect: ({ params }) => control.inspect(params.id),
       reload: ({ params }) => control.reload(params.id),
       align: async () => ({ changed: await control.align() }),
@@ -46,6 +49,16 @@ export default definePlugin({
     });
   },
 });
+
+/** The fields of `PluginStats`; measures have more, for monitoring systems. */
+function statsById(control: PluginControl): Readonly<Record<string, PluginStats>> {
+  const fields = Object.keys(PluginStats.properties) as (keyof PluginStats)[];
+  return Object.fromEntries(
+    control
+      .measures()
+      .map((all) => [all.id, Object.fromEntries(fields.map((field) => [field, all[field]])) as unknown as PluginStats]),
+  );
+}
 
 /** The installer is imported on first use, not at startup. */
 function lazyInstaller(services: InstallServices): PluginInstaller {

@@ -1,6 +1,6 @@
 /** `sessions.usage`, `.usage.timeseries` and `.usage.logs`. Spec: protocol/methods-usage.md §4-6. */
 import { notFound, type ParamsOf, type ResultOf } from "@svc/sdk";
-import type { sessionsUsage, UsageRecords } from "@svc/sdk/usage";
+import type { sessionsUsage, UsageRecords, UsedTranscript } from "@svc/sdk/usage";
 import { usageRange } from "./range.ts";
 import { aggregatesOf, totalsOf, usageOf } from "./summary.ts";
 
@@ -19,17 +19,27 @@ export async function reportUsage(
   const { key, limit = DEFAULT_ROWS, includeContextWeight = false } = params;
   const range = usageRange(params, now, timeZone);
   const used = await records.transcripts(range, { key, limit, includeContextWeight });
+  const shown = params.top === undefined ? used : dearest(used).slice(0, params.top);
   return {
     updatedAt: now,
     startDate: range.startDate,
     endDate: range.endDate,
-    sessions: used.map(({ row, sessionId, location, sums, tools }) => {
+    sessions: shown.map(({ row, sessionId, location, sums, tools }) => {
       const usage = usageOf(sums, tools);
       return { ...row, usage: usage ? { ...usage, sessionId, sessionFile: location } : null };
     }),
     totals: totalsOf(used.flatMap(({ sums }) => sums)),
     aggregates: aggregatesOf(used),
   };
+}
+
+/** Highest cost first, then most tokens; sessions without any are left out. */
+function dearest(used: readonly UsedTranscript[]): UsedTranscript[] {
+  return used
+    .map((one) => ({ one, totals: totalsOf(one.sums) }))
+    .filter(({ totals }) => totals.totalTokens > 0 || totals.totalCost > 0)
+    .toSorted((a, b) => b.totals.totalCost - a.totals.totalCost || b.totals.totalTokens - a.totals.totalTokens)
+    .map(({ one }) => one);
 }
 
 /** @throws GatewayError `NOT_FOUND` for a session without a transcript */

@@ -20,6 +20,16 @@ export const logs = defineContract("logs", {
       subsystem: Type.Optional(
         Type.String({ minLength: 1, maxLength: 200, description: "plugin id; `host`: lines that belong to no plugin" }),
       ),
+      text: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 200, description: "only lines with this text; case does not matter" }),
+      ),
+      before: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description:
+            "`begin` of a previous response: the last lines before it, in the file `part`; 0: of the next older file. Excludes `cursor`",
+        }),
+      ),
       part: Type.Optional(
         Type.String({
           minLength: 1,
@@ -35,6 +45,11 @@ export const logs = defineContract("logs", {
       lines: Type.Array(Type.String()),
       truncated: Type.Boolean({ description: "older lines were skipped" }),
       reset: Type.Boolean({ description: "the cursor was unusable: the lines do not continue the previous ones" }),
+      begin: Type.Optional(
+        Type.Integer({
+          description: "where the first line that was read begins, for `before`; absent: nothing older to read",
+        }),
+      ),
       part: Type.Optional(Type.String({ description: "identifies the file even after it is renamed" })),
     }),
   },

@@ -113,8 +113,13 @@ export const plugins = defineContract("plugins", {
   list: {
     summary: "List all plugins with their state and the reason if not active",
     scope: "operator.read",
-    params: Strict({}),
-    result: Type.Object({ plugins: Type.Array(PluginReport) }),
+    params: Strict({
+      includeStats: Type.Optional(Type.Boolean({ description: "also return `stats`; default false" })),
+    }),
+    result: Type.Object({
+      plugins: Type.Array(PluginReport),
+      stats: Type.Optional(Type.Record(Type.String(), PluginStats, { description: "by plugin id" })),
+    }),
   },
   inspect: {
     summary: "Get everything about one plugin: its declarations and resource usage",

@@ -35,6 +35,13 @@ export const SessionRow = Type.Object({
   totalTokens: Type.Optional(Type.Integer({ description: "absent if outdated" })),
   totalTokensFresh: Type.Boolean(),
   responseUsage: text,
+  groupActivation: text,
+  execHost: text,
+  execSecurity: text,
+  execAsk: text,
+  execNode: text,
+  modelOverride: Type.Optional(Type.String({ description: "the chosen model; absent: the default of the agent" })),
+  providerOverride: text,
   modelProvider: text,
   model: text,
   contextTokens: number,
@@ -82,6 +89,13 @@ export const sessions = defineContract("sessions", {
       spawnedBy: Type.Optional(NonEmpty),
       agentId: Type.Optional(NonEmpty),
       search: text,
+      cursor: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 1_000,
+          description: "`nextCursor` of a result with the same other params: continue after its last row",
+        }),
+      ),
     }),
     result: Type.Object({
       ts: Type.Integer({ description: "epoch ms" }),
@@ -93,6 +107,7 @@ export const sessions = defineContract("sessions", {
         contextTokens: Type.Union([Type.Integer(), Type.Null()]),
       }),
       sessions: Type.Array(SessionRow),
+      nextCursor: Type.Optional(Type.String({ description: "older sessions may follow; absent: these are all" })),
     }),
   },
   preview: {

@@ -111,6 +111,12 @@ export const sessionsUsage = defineContract("sessions.usage", {
       mode: Type.Optional(Type.Enum(["utc", "gateway", "specific"])),
       utcOffset: Type.Optional(Type.String({ pattern: "^UTC[+-]\\d{1,2}(?::[0-5]\\d)?$" })),
       limit: Type.Optional(Type.Integer({ minimum: 1, description: "number of sessions; default 50" })),
+      top: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description: "return only so many of them, highest cost first; totals and aggregates still count all",
+        }),
+      ),
       includeContextWeight: Type.Optional(Type.Boolean()),
     }),
     result: Type.Object({

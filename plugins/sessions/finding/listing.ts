@@ -1,5 +1,5 @@
 /** `sessions.list`: selection, order and rows. Spec: protocol/methods-sessions.md §2. */
-import type { ParamsOf, ResultOf, Static } from "@svc/sdk";
+import { invalidRequest, type ParamsOf, type ResultOf, type Static } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
 import type { SessionEntry, SessionRow, sessions } from "@svc/sdk/sessions";
 import { channelOf, chatTypeOf, kindOf } from "../keys-routing/keys.ts";
@@ -36,6 +36,13 @@ const TEXTS = [
   "elevatedLevel",
   "sendPolicy",
   "responseUsage",
+  "groupActivation",
+  "execHost",
+  "execSecurity",
+  "execAsk",
+  "execNode",
+  "modelOverride",
+  "providerOverride",
   "lastChannel",
   "lastTo",
   "lastAccountId",
@@ -65,7 +72,7 @@ export async function listSessions(
   const accept = needle === "" ? undefined : (session: StoredSession) => isFound(session, needle);
   const found =
     params.key === undefined
-      ? await collect(store, filterOf(params, now), params.limit ?? Infinity, accept)
+      ? await collect(store, filterOf(params, now), params.limit ?? Infinity, { accept, after: cursorOf(params) })
       : await only(store, params.key);
   const ids = found.map(({ entry }) => entry.sessionId);
   const titles = params.includeDerivedTitles
@@ -81,7 +88,23 @@ export async function listSessions(
     ...lastMessage(last?.get(session.entry.sessionId)),
     ...(isActive(session.key) && { hasActiveRun: true as const }),
   }));
-  return { ts: now, path: store.location, count: rows.length, defaults, sessions: rows };
+  const end = params.key === undefined && rows.length === params.limit ? found.at(-1) : undefined;
+  return {
+    ts: now,
+    path: store.location,
+    count: rows.length,
+    defaults,
+    sessions: rows,
+    ...(end && { nextCursor: `${end.entry.updatedAt} ${end.key}` }),
+  };
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for a text that no list returned */
+function cursorOf({ cursor }: ListParams): Cursor | undefined {
+  if (cursor === undefined) return undefined;
+  const [, updatedAt, key] = /^(\d{1,16}) (.+)$/s.exec(cursor) ?? [];
+  if (key === undefined) invalidRequest("the cursor is not one of sessions.list; list again without it");
+  return { updatedAt: Number(updatedAt), key };
 }
 
 /** Without one the default of its agent is shown, which takes time to find. */
@@ -106,15 +129,23 @@ export function filterOf(params: ListParams, now: number): ListFilter {
   };
 }
 
-/** The newest `limit` sessions that pass the filter, and `accept`; default: all that pass. */
+/** Narrows a collection. */
+interface Collecting {
+  /** Default: all. */
+  readonly accept?: ((session: StoredSession) => boolean) | undefined;
+  /** The last session before the wanted ones. Default: the newest ones are wanted. */
+  readonly after?: Cursor | undefined;
+}
+
+/** The newest `limit` sessions that pass the filter, and `accept`. */
 export async function collect(
   store: Pick<SessionStore, "page">,
   filter: ListFilter,
   limit: number,
-  accept?: (session: StoredSession) => boolean,
+  { accept, after: begin }: Collecting = {},
 ): Promise<StoredSession[]> {
   const found: StoredSession[] = [];
-  let after: Cursor | undefined;
+  let after = begin;
   while (found.length < limit) {
     const size = accept ? PAGE : Math.min(PAGE, limit - found.length);
     const page = await store.page(filter, size, after);

@@ -93,7 +93,7 @@ export function createReaching({ store, rules, reach }: ReachingOptions): Reachi
       const isWide = visibility === "agent" || visibility === "all";
       const [mine, others] = await Promise.all([
         own(isWide ? [from, "global"] : [from]),
-        isWide ? collect(store, filter, limit, isWanted) : [],
+        isWide ? collect(store, filter, limit, { accept: isWanted }) : [],
       ]);
       const byKey = new Map([...mine, ...tree, ...others].map((session) => [session.key, session]));
       return [...byKey.values()]

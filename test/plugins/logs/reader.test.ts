@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { passes, prettyLine } from "../../../plugins/logs/lines.ts";
-import { type Answer, readOn, tail } from "../../../plugins/logs/reader.ts";
+import { type Answer, readBack, readOn, tail } from "../../../plugins/logs/reader.ts";
 import { firstLines, lastLines, windowOf } from "../../../plugins/logs/tail.ts";
 
 const all = () => true;
@@ -42,6 +42,7 @@ describe("the last lines", () => {
       file: path,
       cursor: 6,
       size: 6,
+      begin: 2,
       lines: ["2", "3"],
       truncated: false,
       reset: false,
@@ -88,10 +89,42 @@ describe("the last lines", () => {
     assert.deepEqual((await tail({ path: own.path })).lines, []);
   });
 
-  it("may lack a final line feed", () => assert.deepEqual(lastLines(Buffer.from("a\nb"), 9, false, all), ["a", "b"]));
-  it("of one endless line are none", () => assert.deepEqual(lastLines(Buffer.from("abc"), 9, true, all), []));
+  it("may lack a final line feed", () =>
+    assert.deepEqual(lastLines(Buffer.from("a\nb"), 9, false, all), { lines: ["a", "b"], begin: 0 }));
+  it("of one endless line are none", () =>
+    assert.deepEqual(lastLines(Buffer.from("abc"), 9, true, all), { lines: [], begin: 0 }));
   it("are read from a window that fits", () =>
     assert.deepEqual(windowOf(10, 4, 6), { from: 6, to: 10, truncated: false, reset: false }));
+});
+
+describe("reading back", () => {
+  it("returns every line once, over all files, even in small steps", async (t) => {
+    const { path, write } = place(t);
+    write("1\n2\n", "svc-2026-03-01.log");
+    write("3\n\n4\n", "svc-2026-03-02.1.log");
+    write("5\n6\n7\n");
+    for (const more of [{ limit: 1 }, { maxBytes: 4 }, { limit: 2, maxBytes: 5 }]) {
+      let answer: Answer = await tail({ path, ...more });
+      const lines = [...answer.lines];
+      while (answer.begin !== undefined) {
+        answer = await readBack({ path, ...more }, answer.begin, answer.part);
+        lines.unshift(...answer.lines);
+      }
+      assert.deepEqual(lines, ["1", "2", "3", "", "4", "5", "6", "7"]);
+    }
+  });
+
+  it("skips filtered lines, gets past an endless one, and ends where the file is gone", async (t) => {
+    const { path, write } = place(t);
+    write(`first\n${"x".repeat(50)}\nlast\n`);
+    const { begin = 0, part } = await readBack({ path, maxBytes: 20, keep: (line) => line === "first" }, 61);
+    const lines: string[] = [];
+    for (let at: number | undefined = begin; at;)
+      ({ begin: at } = await readBack({ path, maxBytes: 20, keep: (line) => lines.push(line) > 0 }, at, part));
+    assert.equal(lines[0]?.length, 11);
+    assert.equal(lines.at(-1), "first");
+    assert.equal((await readBack({ path }, 5, "svc-2026-01-01.log")).begin, undefined);
+  });
 });
 
 describe("continued reading", () => {
@@ -186,6 +219,8 @@ describe("a line", () => {
     [{ subsystem: "notes" }, true],
     [{ subsystem: "host" }, false],
     [{ level: "info", subsystem: "notes" }, true],
+    [{ text: "why" }, true],
+    [{ text: "nothing" }, false],
   ];
   for (const [filter, expected] of filters)
     it(`${expected ? "passes" : "does not pass"} ${JSON.stringify(filter)}`, () =>

@@ -137,6 +137,19 @@ describe("sessions.usage", () => {
     );
   });
 
+  it("returns only the most expensive sessions, and totals of all", async (t) => {
+    const { report, service } = await seeded(t);
+    const dear = "agent:main:irc:direct:ann";
+    await service.append(dear, [asks(NOON - 5000), answers(NOON - 4000, used(3, 9))]);
+    await service.append("agent:main:irc:direct:eve", [asks(NOON - 500)]);
+    const { sessions, totals } = await report({ top: 1 });
+    assert.deepEqual([sessions.map(({ key }) => key), totals.totalCost], [[dear], 10]);
+    assert.deepEqual(
+      (await report({ top: 9 })).sessions.map(({ key }) => key),
+      [dear, KEY],
+    );
+  });
+
   it("sums all sessions by model, provider, agent, channel and day, highest cost first", async (t) => {
     const { report, service, clock } = await seeded(t);
     clock.advance(1);

@@ -53,9 +53,10 @@ export class SvcRows extends HTMLElement {
     requestAnimationFrame(() => (this.scrollTop = this.scrollHeight)); // after the new rows were measured
   }
 
-  scrollToIndex(index: number): void {
+  /** @param align `auto`: only as far as needed. Default `center` */
+  scrollToIndex(index: number, align: "center" | "auto" = "center"): void {
     this.#isAtEnd = false;
-    this.#rows?.scrollToIndex(index, { align: "center" });
+    this.#rows?.scrollToIndex(index, { align });
   }
 
   connectedCallback(): void {

@@ -67,3 +67,22 @@ export function bytes(amount: number): string {
   }
   return `${size.toLocaleString(locale, { maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 })} ${units[unit]}`;
 }
+
+/** `$0.0042`, `$12.30`: small amounts keep two digits that count. */
+export function dollars(amount: number): string {
+  const digits =
+    amount > 0 && amount < 0.01
+      ? { maximumSignificantDigits: 2 }
+      : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+  return new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency: "USD",
+    currencyDisplay: "narrowSymbol",
+    ...digits,
+  }).format(amount);
+}
+
+/** Day and month. @param at epoch ms */
+export function dayOf(at: number): string {
+  return new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" }).format(at);
+}

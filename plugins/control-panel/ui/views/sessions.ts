@@ -1,48 +1,107 @@
-/** Conversations: find one, see what it uses, open it, start it over, delete it. Usable with many thousands. */
-import type { Static } from "@svc/sdk";
-import { chatEvent } from "@svc/sdk/chat";
-import { type SessionRow, sessions } from "@svc/sdk/sessions";
+/** Conversations: find one, see what it uses, open it, change it, start it over, delete it. Usable with many thousands. */
+import { sessions } from "@svc/sdk/sessions";
 import { html, nothing, type TemplateResult } from "lit";
-import { MessageSquare, Pencil, RotateCcw, Trash2 } from "lucide";
+import { keyed } from "lit/directives/keyed.js";
+import { MessageSquare, Pencil, RotateCcw, SlidersHorizontal, Trash2 } from "lucide";
+import { hrefOf } from "../core/address.ts";
 import type { OpenView } from "../core/app.ts";
-import { t } from "../core/text.ts";
+import { locale, t } from "../core/text.ts";
 import { askFor, confirm } from "../parts/dialog.ts";
 import { icon } from "../parts/icon.ts";
+import { moveInRows } from "../parts/row-keys.ts";
 import { rows } from "../parts/rows.ts";
 import { badge, empty, show } from "../parts/show.ts";
 import { ago, compact } from "../parts/time.ts";
+import { createDetail } from "./sessions/detail.ts";
+import {
+  agentOf,
+  createChoices,
+  createList,
+  createSelection,
+  type Filter,
+  MAX_ROWS,
+  type Row,
+  titleOf,
+} from "./sessions/list.ts";
 import "./sessions.css";
 
-type Row = Static<typeof SessionRow>;
+export { titleOf };
 
-/** Rows that the gateway is asked for at once. */
-const LIMIT = 20_000;
+/** Minutes of the filter "active lately". */
+const ACTIVE = ["60", "1440", "10080", "43200"] as const;
+const KINDS = ["direct", "group", "global", "unknown"] as const;
+const SORTS = ["newest", "title", "tokens"] as const;
+const SEARCH_MS = 300;
 
 export default ((context) => {
-  const list = context.resource(
-    () =>
-      context.call(sessions.list, {
-        limit: LIMIT,
-        includeGlobal: true,
-        includeUnknown: true,
-        includeDerivedTitles: true,
-      }),
-    { events: [chatEvent], everyMs: 60_000 },
-  );
-  let search = "";
+  const list = createList(context);
+  const select = createSelection();
+  const agents = createChoices(agentOf);
+  const channels = createChoices(({ channel }) => channel);
+  const filter: Filter = { search: "", agent: "", channel: "", kind: "", active: "", sort: "newest" };
   const mayChange = context.may("operator.admin");
+  /** What the gateway found beyond the rows of the view, for this search. */
+  let beyond: { readonly search: string; readonly rows: readonly Row[] } | undefined;
+  let asking: ReturnType<typeof setTimeout> | undefined;
 
-  const found = (all: readonly Row[]) => {
-    const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length === 0) return all;
-    return all.filter((row) => {
-      const text = `${titleOf(row)} ${row.key} ${row.channel ?? ""} ${row.model ?? ""}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
+  const detail = createDetail(context, {
+    changed: (key) => list.refresh(key),
+    reset: (row) => reset(row)(),
+    remove: (row) => remove(row)(),
+    close: () => open(undefined),
+  });
+
+  const open = (key: string | undefined) => context.go("sessions", { key });
+  const openChat = (row: Row) => context.go("chat", { session: row.key });
+
+  /** A list that is cut lacks old sessions: the gateway searches them. */
+  function askBeyond(): void {
+    clearTimeout(asking);
+    const { search } = filter;
+    if (!list.isCut || search.trim() === "") return;
+    asking = setTimeout(() => {
+      list.find(search).then(
+        (found) => {
+          beyond = { search, rows: found };
+          context.redraw();
+        },
+        () => undefined, // what the view holds stays
+      );
+    }, SEARCH_MS);
+  }
+
+  let merged:
+    | { readonly all: readonly Row[]; readonly beyond: typeof beyond; readonly rows: readonly Row[] }
+    | undefined;
+  function found(all: readonly Row[]): readonly Row[] {
+    const more = beyond?.search === filter.search ? beyond : undefined;
+    if (merged?.all !== all || merged.beyond !== more) {
+      const keys = new Set(all.map(({ key }) => key));
+      merged = { all, beyond: more, rows: more ? [...all, ...more.rows.filter(({ key }) => !keys.has(key))] : all };
+    }
+    return select(merged.rows, filter);
+  }
+
+  const set = (name: keyof Filter) => (event: Event) => {
+    Object.assign(filter, { [name]: (event.target as HTMLInputElement).value });
+    if (name === "search") askBeyond();
+    context.redraw();
   };
 
-  const change = (title: string, action: string, isDangerous: boolean, work: () => Promise<unknown>) => async () => {
-    if (await confirm({ title, action, isDangerous, work })) await list.reload();
+  const reset = (row: Row) => async () => {
+    const title = t.sessions.resetOf(titleOf(row));
+    const work = () => context.call(sessions.reset, { key: row.key });
+    if (await confirm({ title, text: t.sessions.resetText, action: t.sessions.reset, work }))
+      await list.refresh(row.key);
+  };
+
+  const remove = (row: Row) => async () => {
+    const title = t.sessions.deleteOf(titleOf(row));
+    const work = () => context.call(sessions.delete, { key: row.key });
+    if (!(await confirm({ title, text: t.sessions.deleteText, action: t.common.delete, isDangerous: true, work })))
+      return;
+    list.drop(row.key);
+    if (context.place.params.get("key") === row.key) context.go("sessions", {}, { replace: true });
   };
 
   const rename = (row: Row) => async () => {
@@ -53,21 +112,27 @@ export default ((context) => {
       work: ({ label = "" }) =>
         context.call(sessions.patch, { key: row.key, label: label.trim() === "" ? null : label.trim() }),
     });
-    if (values) await list.reload();
+    if (values) await list.refresh(row.key);
   };
 
-  const draw = (row: Row): TemplateResult =>
-    html`<article class="session">
+  const button = (symbol: typeof Pencil, label: string, title: string, run: () => unknown, name = "") =>
+    html`<button class="plain ${name}" aria-label=${label} title=${title} @click=${run}>${icon(symbol)}</button>`;
+
+  const draw = (row: Row): TemplateResult => {
+    const title = titleOf(row);
+    return html`<article class="session ${context.place.params.get("key") === row.key ? "chosen" : ""}">
       <a
-        href="chat"
-        class="ellipsis"
-        @click=${(event: Event) => {
+        href=${hrefOf("chat", { session: row.key })}
+        class="ellipsis name"
+        data-focus
+        @click=${(event: MouseEvent) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
           event.preventDefault();
-          context.go("chat", { session: row.key });
+          openChat(row);
         }}
-        >${titleOf(row)}</a
+        >${title}</a
       >
-      <span class="ellipsis quiet mono">${row.key}</span>
+      <span class="ellipsis quiet mono key">${row.key}</span>
       <span class="what">
         ${row.channel === undefined ? nothing : badge(row.channel)}
         ${row.abortedLastRun === true ? badge(t.sessions.stopped, "warning") : nothing}
@@ -76,82 +141,94 @@ export default ((context) => {
       <span class="number quiet"
         >${row.totalTokens === undefined ? "" : t.sessions.tokens(compact(row.totalTokens))}</span
       >
-      <span class="quiet">${ago(row.updatedAt)}</span>
+      <span class="quiet when">${ago(row.updatedAt)}</span>
       <span class="buttons">
-        <button
-          class="plain"
-          aria-label=${t.sessions.open(titleOf(row))}
-          title=${t.views.chat}
-          @click=${() => context.go("chat", { session: row.key })}
-        >
-          ${icon(MessageSquare)}
-        </button>
+        ${button(SlidersHorizontal, t.sessions.detailsOf(title), t.sessions.details, () => open(row.key))}
+        ${button(MessageSquare, t.sessions.open(title), t.views.chat, () => openChat(row), "wide-only")}
         ${
           mayChange
-            ? html`<button
-                  class="plain"
-                  aria-label=${t.sessions.renameOf(titleOf(row))}
-                  title=${t.sessions.rename}
-                  @click=${rename(row)}
-                >
-                  ${icon(Pencil)}
-                </button>
-                <button
-                  class="plain"
-                  aria-label=${t.sessions.resetOf(titleOf(row))}
-                  title=${t.sessions.reset}
-                  @click=${change(t.sessions.resetOf(titleOf(row)), t.sessions.reset, false, () =>
-                    context.call(sessions.reset, { key: row.key }),
-                  )}
-                >
-                  ${icon(RotateCcw)}
-                </button>
-                <button
-                  class="plain"
-                  aria-label=${t.sessions.deleteOf(titleOf(row))}
-                  title=${t.common.delete}
-                  @click=${change(t.sessions.deleteOf(titleOf(row)), t.common.delete, true, () =>
-                    context.call(sessions.delete, { key: row.key }),
-                  )}
-                >
-                  ${icon(Trash2)}
-                </button>`
+            ? html`${button(Pencil, t.sessions.renameOf(title), t.sessions.rename, rename(row), "wide-only")}
+              ${button(RotateCcw, t.sessions.resetOf(title), t.sessions.reset, reset(row), "wide-only")}
+              ${button(Trash2, t.sessions.deleteOf(title), t.common.delete, remove(row), "wide-only")}`
             : nothing
         }
       </span>
     </article>`;
+  };
+
+  const choice = (name: keyof Filter, label: string, options: readonly (readonly [string, string])[]) =>
+    html`<select aria-label=${label} title=${label} @change=${set(name)}>
+      ${options.map(([value, text]) => html`<option value=${value} ?selected=${filter[name] === value}>${text}</option>`)}
+    </select>`;
+
+  const filters = (all: readonly Row[]) => {
+    const { kinds, activeLately, sorts } = t.sessions;
+    const plain = (values: readonly string[]) => values.map((value) => [value, value] as const);
+    return html`<div class="toolbar filters">
+      ${agents(all).length > 1 ? choice("agent", t.sessions.agent, [["", t.sessions.allAgents], ...plain(agents(all))]) : nothing}
+      ${
+        channels(all).length > 0
+          ? choice("channel", t.sessions.channel, [["", t.sessions.allChannels], ...plain(channels(all))])
+          : nothing
+      }
+      ${choice("kind", t.sessions.kind, [["", t.sessions.allKinds], ...KINDS.map((kind) => [kind, kinds[kind]] as const)])}
+      ${choice("active", t.sessions.active, [
+        ["", t.sessions.anyTime],
+        ...ACTIVE.map((minutes) => [minutes, activeLately[minutes]] as const),
+      ])}
+      ${choice(
+        "sort",
+        t.sessions.sort,
+        SORTS.map((sort) => [sort, sorts[sort]] as const),
+      )}
+    </div>`;
+  };
 
   return {
-    render: () =>
-      html`<div class="view full">
-        <header class="toolbar">
-          <h1>${t.sessions.title}</h1>
-          <input
-            type="search"
-            aria-label=${t.common.search}
-            placeholder=${t.common.search}
-            .value=${search}
-            @input=${(event: Event) => {
-              search = (event.target as HTMLInputElement).value;
-              context.redraw();
-            }}
-          />
-          <span class="quiet" role="status"
-            >${list.value ? t.sessions.count(found(list.value.sessions).length) : ""}</span
-          >
+    render() {
+      const { value: all = [], isLoading } = list.rows;
+      const items = found(all);
+      const key = context.place.params.get("key");
+      const chosen =
+        key === null ? undefined : (all.find((row) => row.key === key) ?? items.find((row) => row.key === key));
+      const { sort, search, agent, channel, kind, active } = filter;
+      return html`<div class="view full sessions">
+        <header>
+          <div class="toolbar">
+            <h1>${t.sessions.title}</h1>
+            <input
+              type="search"
+              aria-label=${t.common.search}
+              placeholder=${t.common.search}
+              .value=${search}
+              @input=${set("search")}
+            />
+            <span class="quiet" role="status"
+              >${list.rows.value ? t.sessions.count(items.length, items.length.toLocaleString(locale)) : ""}${isLoading && all.length > 0 ? " …" : ""}</span
+            >
+          </div>
+          ${filters(all)}
+          ${list.isCut ? html`<p class="quiet">${t.sessions.cut(MAX_ROWS.toLocaleString(locale))}</p>` : nothing}
         </header>
-        ${show(list, ({ sessions: all }) => {
-          const items = found(all);
+        ${show(list.rows, () => {
           if (all.length === 0) return empty(t.sessions.none, t.sessions.noneText);
-          if (items.length === 0) return empty(t.sessions.noMatch);
-          return html`<svc-rows
-            .list=${rows({ items, key: ({ key }) => key, row: draw, height: 44, label: t.sessions.title })}
-          ></svc-rows>`;
+          return html`<div class="with-detail ${chosen ? "open" : ""}">
+            ${
+              items.length === 0
+                ? empty(t.sessions.noMatch)
+                : keyed(
+                    JSON.stringify([sort, search, agent, channel, kind, active]),
+                    html`<svc-rows
+                      class=${chosen ? "beside" : ""}
+                      @keydown=${(event: KeyboardEvent) => moveInRows(event, items.length)}
+                      .list=${rows({ items, key: (row) => row.key, row: draw, height: 45, label: t.sessions.title })}
+                    ></svc-rows>`,
+                  )
+            }
+            ${chosen ? detail.draw(chosen) : nothing}
+          </div>`;
         })}
-      </div>`,
+      </div>`;
+    },
   };
 }) satisfies OpenView;
-
-export function titleOf({ label, displayName, derivedTitle, subject, key }: Row): string {
-  return label ?? displayName ?? subject ?? derivedTitle ?? key;
-}

@@ -98,6 +98,18 @@ describe("listSessions", () => {
     assert.ok(all.every(({ derivedTitle }) => derivedTitle !== undefined));
     const { sessions: found } = await list({ search: "s000", limit: 2 });
     assert.deepEqual([found.length, found[0]?.key, found[1]?.key], [2, "agent:main:s0009", "agent:main:s0008"]);
+
+    for (const more of [{}, { search: "s0" }]) {
+      const paged: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await list({ limit: 300, ...more, ...(cursor === undefined ? {} : { cursor }) });
+        paged.push(...page.sessions.map(({ key }) => key));
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+      assert.deepEqual(paged, "search" in more ? keys.slice(0, 1000).toReversed() : keys.toReversed());
+    }
+    await assert.rejects(list({ cursor: "nonsense" }), { code: "INVALID_REQUEST" });
   });
 });
 
@@ -120,7 +132,7 @@ describe("rowOf", () => {
     ["channel and chat type of the key", row({}, group.key), { ...least, ...group }],
     ["channel and chat type of the entry first", row(slack), { ...least, kind: "group", ...slack }],
     ["no value of an unexpected type", row({ label: 5, inputTokens: "many", origin: "x", systemSent: 1 }), least],
-    ["no field that is not for lists", row({ skillsSnapshot: {}, execHost: "node" }), least],
+    ["no field that is not for lists", row({ skillsSnapshot: {}, systemPromptReport: {} }), least],
     ["levels, counts and routes", row(route), { ...least, ...route }],
   ];
   for (const [what, row, expected] of rows) it(`shows ${what}`, () => assert.deepEqual(row, expected));
