@@ -68,7 +68,7 @@ it("every view pleases at every width and in both themes", { skip: without("chro
     for (const view of VIEWS) {
       await page.evaluate(`history.pushState(null, "", "/${view}"); dispatchEvent(new PopStateEvent("popstate"));`);
       await page.locator(`main[data-view="${view}"]`).waitFor();
-      await page.locator("main .waiting").waitFor({ state: "detached" });
+      await page.waitForFunction(`!document.querySelector("main .waiting")`);
       await page.waitForLoadState("networkidle");
       await page.screenshot({ path: join(SCREENS, `${view}-${look}.png`) });
       const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
