@@ -9,8 +9,15 @@ function add(text) {
   names.append(item);
 }
 
+async function load() {
+  const { names: known } = await gateway.call("guestbook.list");
+  names.replaceChildren();
+  for (const text of known) add(text);
+}
+
 gateway.on("guestbook.signed", (entry) => add(entry.name));
-for (const known of (await gateway.call("guestbook.list", {})).names) add(known);
+gateway.onFresh(load); // events may have been missed
+await load();
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();

@@ -12,7 +12,8 @@ import { fitsWidth } from "./layout.ts";
 
 it("finds a plugin, shows what it contributes, switches and reloads it", { skip: without("chromium") }, async (t) => {
   const { client, open } = await openPanel(t);
-  const page = await open("/plugins");
+  const page = await open("/extensions");
+  await page.reload(); // the address stays good
   await page.getByRole("searchbox").fill("talk");
   await page.getByRole("link", { name: "talk", exact: true }).click();
   const panel = page.getByRole("complementary", { name: "talk" });
@@ -44,7 +45,7 @@ it(
     const { client, open, stateDir } = await openPanel(t);
     const guest = makeInstallable();
     const isThere = async () => (await client.call(plugins.list, {})).plugins.some(({ id }) => id === guest.id);
-    const page = await open("/plugins");
+    const page = await open("/extensions");
     const dialog = page.getByRole("dialog");
     const ask = async (spec: string) => {
       await page.getByRole("button", { name: "Install" }).click();
@@ -92,7 +93,7 @@ it(
         await writeFile(join(stateDir, "svc.json"), JSON.stringify({ plugins: { load: { paths: [path] } } }));
       },
     });
-    const page = await scene.open("/plugins", { isPhone: true, theme: "dark" });
+    const page = await scene.open("/extensions", { isPhone: true, theme: "dark" });
     await page.getByRole("combobox", { name: "Show" }).selectOption("problems");
     await page.getByRole("link", { name: /guest/ }).click();
     await page
@@ -102,7 +103,7 @@ it(
       .waitFor();
     await fitsWidth(page);
 
-    const reader = await openWith(scene, "/plugins?id=health", ["operator.read"]);
+    const reader = await openWith(scene, "/extensions?id=health", ["operator.read"]);
     await reader.getByRole("complementary", { name: "health" }).getByText("@svc/plugin-health").waitFor();
     assert.equal(await reader.getByRole("button", { name: /Install|Check|Disable|Reload/ }).count(), 0);
   },

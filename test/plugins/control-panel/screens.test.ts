@@ -44,6 +44,19 @@ const LOOKS: readonly (readonly [name: string, options: PageOptions])[] = [
   ["phone-german", { isPhone: true, locale: "de-DE" }],
 ];
 
+/** Controls that reach beyond the edge of the page and cannot be scrolled into sight. */
+const CUT_OFF = `(() => {
+  const scrolls = (element) => {
+    for (let at = element.parentElement; at && at !== document.body; at = at.parentElement)
+      if (["auto", "scroll"].includes(getComputedStyle(at).overflowX) && at.scrollWidth > at.clientWidth) return true;
+    return false;
+  };
+  return [...document.querySelectorAll("button, a, input, select, textarea, h1, h2")]
+    .filter((element) => element.checkVisibility() && !element.closest(".unseen, .skip, nav"))
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element))
+    .map((element) => element.outerHTML.slice(0, 120));
+})()`;
+
 interface Violation {
   readonly id: string;
   readonly impact: string;
@@ -73,6 +86,7 @@ it("every view pleases at every width and in both themes", { skip: without("chro
       await page.screenshot({ path: join(SCREENS, `${view}-${look}.png`) });
       const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       if (overflow > 0) wrong.push(`${view} ${look}: ${overflow} px wider than the page`);
+      for (const cut of await page.evaluate<string[]>(CUT_OFF)) wrong.push(`${view} ${look}: cut off: ${cut}`);
       const text = await page.locator("main").innerText();
       if (text.trim().length < 20) wrong.push(`${view} ${look}: nothing is shown`);
       for (const { id, nodes } of await findings(page)) wrong.push(`${view} ${look}: ${id}: ${nodes.join(" ")}`);

@@ -115,7 +115,7 @@ it("fits a phone, and shows a failure with its cause", { skip: without("chromium
   await fitsWidth(page);
 
   await client.call(plugins.disable, { id: "usage" });
-  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByRole("button", { name: "Aktualisieren" }).click();
   await page.getByRole("alert").getByText(/usage/).first().waitFor();
   await page.locator("canvas").waitFor(); // what was loaded stays
 });

@@ -13,9 +13,13 @@ export interface Place {
   readonly params: URLSearchParams;
 }
 
+/** Views whose address differs from their id: plugins answer below `/plugins`. Spec: http/control-panel.md §3. */
+const WORDS: Readonly<Record<string, string>> = { plugins: "extensions" };
+
 export function readPlace(defaultView: string): Place {
   const path = location.pathname.startsWith(BASE.pathname) ? location.pathname.slice(BASE.pathname.length) : "";
-  const [view = ""] = path.split("/");
+  const [word = ""] = path.split("/");
+  const view = Object.keys(WORDS).find((id) => WORDS[id] === word) ?? word;
   return {
     view: view === "" || view === "index.html" ? defaultView : view,
     params: new URLSearchParams(location.search),
@@ -26,7 +30,7 @@ export function readPlace(defaultView: string): Place {
 export function hrefOf(view: string, params: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const query = new URLSearchParams(given).toString();
-  return `${BASE.pathname}${view}${query === "" ? "" : `?${query}`}`;
+  return `${BASE.pathname}${WORDS[view] ?? view}${query === "" ? "" : `?${query}`}`;
 }
 
 /** What a link carries. */

@@ -11,17 +11,27 @@ const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ["second", 1_000],
 ];
 
+/** Formatters of the current language. Making one takes longer than drawing a row. */
+let formatters = { locale: "", made: new Map<string, unknown>() };
+
+function kept<T>(name: string, make: () => T): T {
+  if (formatters.locale !== locale) formatters = { locale, made: new Map() };
+  const { made } = formatters;
+  if (!made.has(name)) made.set(name, make());
+  return made.get(name) as T; // made under this name
+}
+
 /** `3 minutes ago`, `in 2 hours`. @param at epoch ms */
 export function relative(at: number, now: number = Date.now()): string {
   const distance = at - now;
   const [unit, size] = UNITS.find(([, ms]) => Math.abs(distance) >= ms) ?? (["second", 1_000] as const);
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+  const format = kept("ago", () => new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" }));
   return format.format(Math.trunc(distance / size), unit);
 }
 
 /** Date and time of day. @param at epoch ms */
 export function absolute(at: number): string {
-  return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(at);
+  return kept("at", () => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" })).format(at);
 }
 
 /** A relative time whose exact one shows on hover. @param at epoch ms; absent: a dash */
@@ -53,7 +63,9 @@ export function wholeDuration(ms: number): string {
 
 /** `1.2K`, `3.4M`. */
 export function compact(amount: number): string {
-  return new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 }).format(amount);
+  return kept("compact", () => new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 })).format(
+    amount,
+  );
 }
 
 /** `12 kB`, `3.4 MB`. */
