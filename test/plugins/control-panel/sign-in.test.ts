@@ -58,6 +58,15 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     await second.getByRole("alert").waitFor(); // the reason
   });
 
+  it("leads a new user from the printed link to an answer with two clicks", async (t) => {
+    const { page: newPage, address, client } = await openPanel(t);
+    const { token } = await client.call(devices.invite, {});
+    const page = await newPage();
+    await page.goto(`${address}/#invite=${token}`); // the first click, in the terminal
+    await page.getByRole("button", { name: "What can you do?" }).click();
+    await page.getByText("I am the offline responder of this gateway").waitFor();
+  });
+
   it("asks for a token, and says why a wrong one is refused", async (t) => {
     const { page: newPage, address, gateway } = await openPanel(t);
     const page = await newPage();
