@@ -140,7 +140,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "channels.status": [
     () => ({}),
     () => ({ probe: true, timeoutMs: 2_000 }),
-    () => ({ channel: "pigeon", accountId: "default" }),
+    () => ({ channel: "telegram", accountId: "default" }),
   ],
   send: [
     () => ({ ...TO_ANN, idempotencyKey: key() }),

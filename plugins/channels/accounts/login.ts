@@ -1,6 +1,7 @@
 /** Handlers of `channels.login.*` and `web.login.*`: logins in steps, kept in memory while they last. Spec: protocol/methods-channels.md §3. */
 import { randomUUID } from "node:crypto";
 import { ACCOUNT_ID, DEFAULT_ACCOUNT } from "@svc/kit/channels";
+import { AnySignal } from "@svc/kit/time";
 import {
   type Clock,
   type Contribution,
@@ -75,9 +76,7 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
       invalidRequest(`"${accountId}" is not an account id: use lower case letters, digits, - and _`);
     if (!value.login)
       invalidRequest(`channel ${channel} has no login; write its settings: svc config set channels.${channel} ...`);
-    const cancelled = new AbortController();
-    const call = { accountId, signal: AbortSignal.any([signal, cancelled.signal]) };
-    const step = await called(contribution, [], (one) => one.login?.start(call));
+    const step = await called(contribution, [], (one) => one.login?.start({ accountId, signal }));
     const now = clock.now();
     const login = {
       id: randomUUID(),
@@ -86,7 +85,7 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
       step,
       startedAt: now,
       expiresAt: endOf(step, now, now),
-      cancelled,
+      cancelled: new AbortController(),
     };
     keep(login);
     return login;
@@ -104,11 +103,12 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
     const secrets = fields.flatMap(({ key, secret = false }) => (secret ? (values[key] ?? []) : []));
     const { state } = step as { state?: unknown }; // `done` has none
     const stop = login.cancelled.signal;
-    const call = { accountId, state, answers: values, signal: AbortSignal.any([signal, stop]) };
+    const ending = new AnySignal(signal, stop);
+    const call = { accountId, state, answers: values, signal: ending.signal };
     const following = await called(contribution, secrets, async (one) => {
       const answer = one.login?.next(call);
       return answer && untilAborted(answer, stop); // a channel may take its time to notice
-    });
+    }).finally(() => ending.release());
     stop.throwIfAborted(); // nothing is written for somebody who cancelled
     if (following.kind !== "done") {
       const continued = { ...login, step: following, expiresAt: endOf(following, clock.now(), login.startedAt) };

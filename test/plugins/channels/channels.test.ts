@@ -38,6 +38,25 @@ describe("a channel", { timeout: 120_000 }, () => {
     assert.deepEqual([account?.waitingInbound, account?.waitingOutbound, account?.failedOutbound], [0, 0, 0]);
   });
 
+  it("says what it offers and what its network lacks, for one channel and account if asked", async (t) => {
+    const probe = async ({ accountId }: { accountId: string }) => (accountId === "bad" ? unavailable("gone") : "fine");
+    const bird = pigeon({ accounts: [{}, { id: "bad" }], more: { probe } });
+    const { client } = await startScene(t, [bird.plugin, pigeon({ id: "dove" }).plugin]);
+    const one = await client.call(channels.status, { channel: "pigeon", accountId: "default", probe: true });
+    assert.deepEqual(one.channelOrder, ["pigeon"]);
+    assert.deepEqual(
+      one.channelAccounts["pigeon"]?.map(({ accountId, probe: result }) => [accountId, result]),
+      [["default", "fine"]],
+    );
+    const [meta] = one.channelMeta;
+    assert.deepEqual([meta?.login, meta?.logout, meta?.probe], [false, false, true]);
+    const lacks = "threads replies images audio videos files voice reactions edits typing buttons polls";
+    assert.equal(meta?.lacks?.join(" "), lacks);
+    assert.deepEqual((await client.call(channels.status, {})).channelOrder, ["dove", "pigeon"]);
+    await assert.rejects(client.call(channels.status, { channel: "pigeon", probe: true }), /gone/);
+    await assert.rejects(client.call(channels.status, { channel: "nope" }), /nope/);
+  });
+
   it("takes nothing from strangers, and writes nothing down of them", async (t) => {
     const bird = pigeon({ accounts: [{ dmPolicy: "allowlist", allowFrom: ["ann"], groups: ["#team"] }] });
     const { inside, client } = await startScene(t, [bird.plugin]);

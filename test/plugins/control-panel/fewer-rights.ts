@@ -23,7 +23,9 @@ export async function openWith(
   scopes: readonly string[],
 ): Promise<Page> {
   const page = await open(path);
-  const body = '<link rel="icon" href="data:,">'; // same origin, without the panel
+  // A page of the same origin without the panel, which would forget the token that ends. A service worker would load the panel.
+  await page.evaluate("navigator.serviceWorker.ready.then((worker) => worker.unregister())");
+  const body = '<link rel="icon" href="data:,">';
   await page.route(`${address}/nothing`, (route) => route.fulfill({ contentType: "text/html", body }));
   await page.goto(`${address}/nothing`);
   const deviceId = String(await page.evaluate(inStore("")));

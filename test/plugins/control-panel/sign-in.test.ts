@@ -136,9 +136,12 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     await gateway.kill("SIGTERM");
     await page.getByText("Reconnecting …").waitFor();
     const again = await startGatewayProcess(stateDir, {}, { port });
-    t.after(() => again.kill("SIGTERM"));
-    await page.getByText("Reconnecting …").waitFor({ state: "hidden" });
-    await content(page).waitFor();
+    try {
+      await page.getByText("Reconnecting …").waitFor({ state: "hidden" });
+      await content(page).waitFor();
+    } finally {
+      await again.kill("SIGTERM");
+    }
   });
 });
 

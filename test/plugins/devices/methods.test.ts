@@ -142,6 +142,20 @@ describe("device.pair", limited, () => {
     assert.equal((await scene.byToken(device, bySecret.auth.deviceToken, { scopes: [READ] })).ok, false);
   });
 
+  it("rename gives a device a name that precedes the one it reports, one line long", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    await scene.pair(device);
+    const named = { deviceId: device.id, displayName: "Desk" };
+    assert.deepEqual(await scene.client.call(devices.rename, { ...named, displayName: " Desk " }), named);
+    await scene.shared(device, { client: { displayName: "reported" } });
+    const [paired] = (await scene.client.call(devices.list, {})).paired;
+    assert.equal(paired?.displayName, "Desk");
+    for (const displayName of [" ", "two\nlines", "x".repeat(257)])
+      await assert.rejects(scene.client.call(devices.rename, { ...named, displayName }), { code: "INVALID_REQUEST" });
+    await assert.rejects(scene.client.call(devices.rename, { ...named, deviceId: "nope" }), { code: "NOT_FOUND" });
+  });
+
   it("an unknown id is reported with the next step", async (t) => {
     const scene = await openScene(t);
     const noRequest = { code: "NOT_FOUND", message: /no request "nope" waits.*\nNext: svc devices list/s };

@@ -54,9 +54,10 @@ export function execPolicy(
     context.redraw();
   };
   const discard = async () => {
+    await current.reload();
     draft = undefined;
     error = undefined;
-    await current.reload();
+    context.redraw();
   };
   const store = async () => {
     if (!draft || !base) return;

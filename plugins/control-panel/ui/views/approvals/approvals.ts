@@ -220,7 +220,9 @@ export default ((context) => {
           tabs: offered.map((one) => [one, label(one)]),
           chosen: tab(),
           choose: (one) => context.go("approvals", { tab: one === "waiting" ? undefined : one }, { replace: true }),
-          content: content[tab()],
+          content: () =>
+            html`<h2 class="unseen">${t.approvals.tabs[tab()]}</h2>
+              ${content[tab()]()}`,
         })}
       </div>`;
     },

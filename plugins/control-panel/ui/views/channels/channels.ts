@@ -238,7 +238,8 @@ export default ((context) => {
           );
           const used = accounts.filter(({ account }) => account.configured !== false);
           const unused = channelMeta.filter(({ id }) => !used.some(({ meta }) => meta.id === id));
-          return html`${used.length === 0 ? empty(t.channels.noAccount, t.channels.noAccountText) : nothing}
+          return html`<h2 class="unseen">${t.channels.accounts}</h2>
+            ${used.length === 0 ? empty(t.channels.noAccount, t.channels.noAccountText) : nothing}
             <div class="grid accounts">
               ${repeat(
                 used,

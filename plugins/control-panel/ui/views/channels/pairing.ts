@@ -54,7 +54,7 @@ export function drawPeople(
     >`;
   const drawPending = (person: Pending) =>
     html`<li class="person" aria-label=${nameOf(person)}>
-      ${who(person)} <code class="code-word" aria-label=${t.channels.code}>${person.code}</code>
+      ${who(person)} <code class="code-word" aria-label=${t.channels.pairingCode}>${person.code}</code>
       <span class="quiet">${ago(person.requestedAtMs ?? person.expiresAtMs - 3_600_000)}</span>
       <span class="actions">
         <button class="primary" aria-label=${t.channels.approveOf(nameOf(person))} @click=${approve(person)}>

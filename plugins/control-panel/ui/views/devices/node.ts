@@ -193,13 +193,16 @@ function paramsOf(text: string): unknown {
 async function showRules(context: ViewContext, node: Node): Promise<void> {
   const { nodeId } = node;
   const open = new AbortController();
+  context.signal.addEventListener("abort", () => open.abort(), { once: true, signal: open.signal });
   let draw = () => {};
   const scoped: App = Object.assign(Object.create(context) as App, { redraw: () => draw() }); // draws the dialog, not the page
-  const dialogContext = contextFor(scoped, AbortSignal.any([context.signal, open.signal]));
+  const dialogContext = contextFor(scoped, open.signal);
   const rules = execPolicy(dialogContext, {
-    load: async () => (await context.call(execApprovals.nodeGet, { nodeId })) as Snapshot, // as the node host answers; checked when it is drawn
-    save: async (file, baseHash) =>
-      (await context.call(execApprovals.nodeSet, { nodeId, file, baseHash })) as Snapshot | undefined,
+    load: async () => policyOf(await context.call(execApprovals.nodeGet, { nodeId })),
+    save: async (file, baseHash) => {
+      const answer: unknown = await context.call(execApprovals.nodeSet, { nodeId, file, baseHash });
+      return answer === undefined || answer === null ? undefined : policyOf(answer);
+    },
   });
   await openDialog({
     title: t.devices.rulesOf(nodeName(node)),
@@ -211,4 +214,11 @@ async function showRules(context: ViewContext, node: Node): Promise<void> {
     },
   });
   open.abort();
+}
+
+/** @throws GatewayError the node sent something else */
+function policyOf(answer: unknown): Snapshot {
+  const { path, hash, file } = Object(answer) as Partial<Snapshot>;
+  if (typeof hash === "string" && typeof file === "object") return { path: path ?? "", exists: true, hash, file };
+  throw new GatewayError("UNAVAILABLE", t.devices.noPolicy, { details: { nextStep: t.devices.noPolicyNext } });
 }
