@@ -90,9 +90,9 @@ export async function openPanel(t: TestContext, { config, env = {}, prepare }: S
   };
 }
 
-/** Messages of the browser about lost connections, which tests cause on purpose, and about those of a page that is being left. */
+/** Messages of the browser about lost connections, which tests cause on purpose. */
 const EXPECTED =
-  /WebSocket is already in CLOSING or CLOSED state|WebSocket connection to .* failed|net::ERR_CONNECTION|net::ERR_ABORTED|net::ERR_EMPTY_RESPONSE/;
+  /WebSocket connection to .* failed|WebSocket is already in CLOSING|net::ERR_(?:CONNECTION|ABORTED|EMPTY_RESPONSE)/;
 
 function watch(page: Page, address: string, problems: string[]): void {
   const own = new URL(address).host;

@@ -19,6 +19,8 @@ it("finds, renames and deletes a session", { skip: without("chromium") }, async 
   const page = await open("/sessions");
 
   await page.getByRole("searchbox").fill("alpha");
+  await page.getByText("1 session", { exact: true }).waitFor();
+  await page.getByRole("listitem").first().waitFor();
   assert.equal(await page.getByRole("listitem").count(), 1);
   await page.getByRole("button", { name: "Rename Alpha" }).click();
   await page.getByRole("textbox", { name: "Name" }).fill("Gamma");
