@@ -95,6 +95,7 @@ it("edits files without losing the work of anybody, and restores versions", { sk
   await page.goBack();
   await tab(page, "Files");
   await page.getByRole("button", { name: /^SOUL\.md.*Not saved/ }).click();
+  await shows(page, "mine\n"); // the file is loaded
   await set("theirs\n");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByRole("alert").getByText("changed elsewhere").waitFor();

@@ -4,6 +4,7 @@ import { it } from "node:test";
 import { chat } from "@svc/sdk/chat";
 import type { Page } from "playwright-core";
 import { without } from "../../programs.ts";
+import { until } from "../../until.ts";
 import { openPanel } from "./browser-scene.ts";
 
 const skip = without("chromium");
@@ -51,10 +52,10 @@ it("keeps drafts of each conversation over a reload, and breaks lines with Shift
   await field(page).pressSequentially("second");
   await page.getByRole("button", { name: "New conversation" }).click();
   await page.waitForURL(/web-/);
-  assert.equal(await field(page).inputValue(), "");
+  await until(async () => (await field(page).inputValue()) === "", "an empty draft");
   await page.goBack();
   await page.waitForURL(/one$/);
-  assert.equal(await field(page).inputValue(), "first\nsecond");
+  await until(async () => (await field(page).inputValue()) === "first\nsecond", "the draft");
   await page.reload();
   await page.locator(".composer textarea").waitFor();
   assert.equal(await field(page).inputValue(), "first\nsecond");

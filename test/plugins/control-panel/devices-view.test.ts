@@ -6,6 +6,7 @@ import { createDevice } from "@svc/sdk/device";
 import { devices } from "@svc/sdk/devices";
 import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { without } from "../../programs.ts";
+import { until } from "../../until.ts";
 import { openPanel, type PanelScene } from "./browser-scene.ts";
 import { openWith } from "./fewer-rights.ts";
 import { fitsWidth } from "./layout.ts";
@@ -126,7 +127,7 @@ it("judges requests, manages devices and tokens, and invites a browser", { skip,
     await opened.close();
     await dialog.getByRole("button", { name: "Close" }).click();
     await dialog.waitFor({ state: "detached" });
-    assert.ok(token !== "" && !(await page.content()).includes(token));
+    await until(async () => !(await page.content()).includes(token), "the end of the dialog with the token");
     await card.getByRole("button", { name: "Revoke" }).click();
     await dialog.getByRole("button", { name: "Revoke" }).click();
     await card.getByText("revoked").waitFor();

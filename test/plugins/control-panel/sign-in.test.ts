@@ -131,6 +131,7 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
   it("reconnects after a restart of the gateway", async (t) => {
     const { open, gateway, stateDir, client } = await openPanel(t);
     const page = await open("/overview");
+    await page.getByRole("heading", { name: "Last conversations" }).waitFor(); // the view is loaded
     const { port } = new URL(gateway.url);
     await client.close();
     await gateway.kill("SIGTERM");

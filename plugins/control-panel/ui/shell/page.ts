@@ -3,6 +3,7 @@ import { panel, type PanelPageEntry } from "@svc/sdk/panel";
 import { isGatewayError } from "@svc/sdk/errors";
 import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
+import { ref } from "lit/directives/ref.js";
 import type { OpenView, ViewContext } from "../core/app.ts";
 import { BASE } from "../core/address.ts";
 import { locale, t } from "../core/text.ts";
@@ -36,7 +37,8 @@ export default ((context) => {
             src=${source.href}
             sandbox="allow-scripts allow-forms allow-modals"
             referrerpolicy="no-referrer"
-            @load=${(event: Event) => bridge.expect(event.target as HTMLIFrameElement, page)}
+            ${ref((frame) => frame && bridge.expect(frame as HTMLIFrameElement, page))}
+            @load=${(event: Event) => bridge.ready(event.target as HTMLIFrameElement)}
           ></iframe>`,
         )}`;
       });
@@ -44,8 +46,15 @@ export default ((context) => {
   };
 }) satisfies OpenView;
 
+interface Bridge {
+  /** Answers the hello of this frame from now on; a page may say it before it has loaded. */
+  expect(frame: HTMLIFrameElement, page: PanelPageEntry): void;
+  /** Asks the page to say hello again. */
+  ready(frame: HTMLIFrameElement): void;
+}
+
 /** Answers the hello of the frame that is shown, with a port for this page alone. */
-function createBridge(context: ViewContext): { expect(frame: HTMLIFrameElement, page: PanelPageEntry): void } {
+function createBridge(context: ViewContext): Bridge {
   let expected: { readonly frame: HTMLIFrameElement; readonly page: PanelPageEntry } | undefined;
   let open: AbortController | undefined;
   const greet = (event: MessageEvent<unknown>) => {
@@ -60,10 +69,8 @@ function createBridge(context: ViewContext): { expect(frame: HTMLIFrameElement, 
   window.addEventListener("message", greet, { signal: context.signal });
   context.signal.addEventListener("abort", () => open?.abort());
   return {
-    expect(frame, page) {
-      expected = { frame, page };
-      frame.contentWindow?.postMessage({ kind: "svc-panel:ready" }, "*"); // the page may have said hello too early
-    },
+    expect: (frame, page) => void (expected = { frame, page }),
+    ready: (frame) => frame.contentWindow?.postMessage({ kind: "svc-panel:ready" }, "*"),
   };
 }
 

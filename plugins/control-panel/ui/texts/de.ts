@@ -1,8 +1,7 @@
 /** All texts of the panel in German. */
-import { en, type Texts } from "./en.ts";
+import type { Texts } from "./en.ts";
 
 export const de: Texts = {
-  ...en,
   common: {
     app: "Steuerung",
     loading: "Wird geladen …",
@@ -579,6 +578,11 @@ export const de: Texts = {
     rawLabel: "Text der Konfigurationsdatei",
     formFirst: "Das Formular hat ungespeicherte Änderungen. Vor dem Bearbeiten des Texts anwenden oder verwerfen.",
     textFirst: "Der Text hat ungespeicherte Änderungen. Vor der Arbeit im Formular anwenden oder verwerfen.",
+  },
+
+  chart: {
+    table: "Tabelle",
+    total: "Gesamt",
   },
 
   pages: {
