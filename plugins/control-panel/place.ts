@@ -3,7 +3,8 @@ import { posix, win32 } from "node:path";
 
 /** Path of the program that pages of plugins load, below the base path. */
 export const BRIDGE = "__svc/bridge.js";
-const BOOTSTRAP = "__svc/control-ui-config.json";
+/** Choice: also under the names that existing clients use instead of `svc`. */
+const BOOTSTRAP = /^__([a-z0-9-]+)\/control-ui-config\.json$/;
 const PAGES = "__svc/pages/";
 const AVATAR = "avatar/";
 
@@ -21,8 +22,8 @@ export type Target =
 const OUTSIDE: Target = { kind: "outside" };
 const GONE: Target = { kind: "gone" };
 
-/** @param path decoded @param base normalized base path */
-export function targetOf(path: string, base: string): Target {
+/** @param path decoded @param base normalized base path @param aliases `gateway.aliases` */
+export function targetOf(path: string, base: string, aliases: readonly string[] = []): Target {
   if (base === "") {
     if (isAtOrBelow(path, "/ui")) return GONE;
     if (isAtOrBelow(path, "/api") || isAtOrBelow(path, "/plugins")) return OUTSIDE;
@@ -31,7 +32,8 @@ export function targetOf(path: string, base: string): Target {
     if (!path.startsWith(`${base}/`)) return OUTSIDE;
   }
   const rest = path.slice(base.length + 1);
-  if (rest === BOOTSTRAP) return { kind: "bootstrap" };
+  const name = BOOTSTRAP.exec(rest)?.[1];
+  if (name !== undefined && ["svc", ...aliases].includes(name)) return { kind: "bootstrap" };
   if (rest.startsWith(AVATAR)) {
     const agentId = rest.slice(AVATAR.length);
     return AGENT_ID.test(agentId) ? { kind: "avatar", agentId } : GONE;

@@ -36,6 +36,7 @@ export default definePlugin({
       summary: "the control panel",
       handler: createServe({
         place,
+        aliases: () => services.host.aliases,
         stateDir: () => services.host.stateDir,
         ui: () => config,
         agents: services.agents,

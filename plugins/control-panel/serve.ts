@@ -24,6 +24,8 @@ import { acceptsPage, BRIDGE, hrefOf, isAsset, targetOf } from "./place.ts";
 export interface ServeParts {
   /** Current value of `gateway.controlUi`. */
   readonly place: () => PanelPlace;
+  /** Current value of `gateway.aliases`. */
+  readonly aliases: () => readonly string[];
   readonly stateDir: () => string;
   /** Current value of the section `ui`. */
   readonly ui: () => UiConfig;
@@ -44,6 +46,7 @@ const MAX_INDEXES = 2;
 /** @returns the handler of the route. It throws `NOT_FOUND` for requests that are not for the panel */
 export function createServe({
   place,
+  aliases,
   stateDir,
   ui,
   agents,
@@ -119,7 +122,7 @@ export function createServe({
     const at = place();
     if (!at.isServed) return notFound("the control panel is off: gateway.controlUi.enabled");
     const base = panelBasePath(at);
-    const target = targetOf(decoded(request.path), base);
+    const target = targetOf(decoded(request.path), base, aliases());
     switch (target.kind) {
       case "outside":
         return notFound("the control panel is served elsewhere");

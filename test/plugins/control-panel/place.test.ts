@@ -111,3 +111,9 @@ it("addresses of the page begin with the base path, quoted for HTML", () => {
   assert.equal(withBase('<a href="./x">', `/a"'<&`), '<a href="/a&quot;&#39;&lt;&amp;/x">');
   assert.equal(withBase('<a href="./x">', "/$1$&"), '<a href="/$1$&amp;/x">');
 });
+
+it("names the bootstrap configuration by the aliases of the gateway, too", () => {
+  const path = "/__acme/control-ui-config.json";
+  assert.deepEqual(targetOf(path, "", ["acme"]), { kind: "bootstrap" });
+  assert.deepEqual(targetOf(path, "", ["other"]), { kind: "file", name: path.slice(1) });
+});

@@ -38,7 +38,6 @@ export default ((context) => {
             sandbox="allow-scripts allow-forms allow-modals"
             referrerpolicy="no-referrer"
             ${ref((frame) => frame && bridge.expect(frame as HTMLIFrameElement, page))}
-            @load=${(event: Event) => bridge.ready(event.target as HTMLIFrameElement)}
           ></iframe>`,
         )}`;
       });
@@ -49,8 +48,6 @@ export default ((context) => {
 interface Bridge {
   /** Answers the hello of this frame from now on; a page may say it before it has loaded. */
   expect(frame: HTMLIFrameElement, page: PanelPageEntry): void;
-  /** Asks the page to say hello again. */
-  ready(frame: HTMLIFrameElement): void;
 }
 
 /** Answers the hello of the frame that is shown, with a port for this page alone. */
@@ -70,7 +67,6 @@ function createBridge(context: ViewContext): Bridge {
   context.signal.addEventListener("abort", () => open?.abort());
   return {
     expect: (frame, page) => void (expected = { frame, page }),
-    ready: (frame) => frame.contentWindow?.postMessage({ kind: "svc-panel:ready" }, "*"),
   };
 }
 

@@ -65,16 +65,14 @@ globalThis.svcPanel = (() => {
     /** Resolves once the panel has answered; never in a page that is opened outside of the panel. */
     connect() {
       return new Promise((resolve) => {
-        const greet = () => parent.postMessage(HELLO, "*");
         addEventListener("message", function answered({ source, data, ports }) {
           if (source !== parent) return;
-          if (data?.kind === "svc-panel:ready") return greet();
           if (data?.kind !== HELLO || !ports[0]) return;
           removeEventListener("message", answered);
           dress(data);
           resolve(gatewayOn(ports[0], data));
         });
-        greet();
+        parent.postMessage(HELLO, "*");
       });
     },
   };
