@@ -128,7 +128,8 @@ function looks(): { theme: "light" | "dark"; locale: string; colors: Record<stri
     "--font",
     "--mono",
   ];
-  const isDark = style.colorScheme.includes("dark") && !style.colorScheme.includes("light");
+  const { theme } = document.documentElement.dataset;
+  const isDark = theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
   return {
     theme: isDark ? "dark" : "light",
     locale,
