@@ -59,10 +59,11 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
   });
 
   it("leads a new user from the printed link to an answer with two clicks", async (t) => {
-    const { page: newPage, address, client } = await openPanel(t);
+    const { page: newPage, address, client } = await openPanel(t, { config: { ui: { assistant: { name: "Ada" } } } });
     const { token } = await client.call(devices.invite, {});
     const page = await newPage();
     await page.goto(`${address}/#invite=${token}`); // the first click, in the terminal
+    await page.getByRole("heading", { name: /\bAda\b/ }).waitFor();
     await page.getByRole("button", { name: "What can you do?" }).click();
     await page.getByText("I am the offline responder of this gateway").waitFor();
   });

@@ -4,6 +4,7 @@ import { commands } from "@svc/sdk/commands";
 import { html, nothing, type TemplateResult } from "lit";
 import { ArrowDown } from "lucide";
 import type { OpenView, ViewContext } from "../../core/app.ts";
+import { pictureOf, readAssistant } from "../../core/assistant.ts";
 import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { rows, type SvcRows } from "../../parts/rows.ts";
@@ -54,7 +55,13 @@ export default ((context) => {
 
   const agentIdOf = (key: string) => (key.startsWith("agent:") ? (key.split(":")[1] ?? "") : defaults.defaultAgentId);
   const agentNow = () => agents.value?.find(({ id }) => id === agentIdOf(conversation.key));
-  const agentName = () => agentNow()?.identity?.name ?? agentNow()?.name ?? agentIdOf(conversation.key);
+  const assistant = context.resource(readAssistant);
+  const assistantNow = () => {
+    const { value } = assistant;
+    return value?.agentId === agentIdOf(conversation.key) ? value : undefined;
+  };
+  const agentName = () =>
+    assistantNow()?.name || agentNow()?.identity?.name || agentNow()?.name || agentIdOf(conversation.key);
   const go = (key: string) => {
     sheet.close();
     context.go("chat", key === defaults.mainSessionKey ? {} : { session: key });
@@ -259,7 +266,7 @@ export default ((context) => {
   function greeting(): TemplateResult {
     const name = agentName();
     return html`<div class="greeting">
-      ${avatar(agentNow()?.identity, name)}
+      ${avatar(assistantNow() ?? agentNow()?.identity, name)}
       <h2>${t.chat.greeting(name)}</h2>
       ${
         maySend
@@ -349,13 +356,13 @@ function canonical(text: string, { defaultAgentId, mainKey, mainSessionKey }: Se
   return full.replace(/^(agent:[^:]+:)main$/, `$1${mainKey}`);
 }
 
-/** Only pictures that are part of the answer of the gateway are shown; others would tell a server who looks. */
 function avatar(
   identity: { readonly avatar?: string; readonly avatarUrl?: string; readonly emoji?: string } | undefined,
   name: string,
 ): TemplateResult {
   const { avatarUrl = "", avatar: given = "", emoji = "" } = identity ?? {};
-  if (/^data:image\/(png|jpeg|gif|webp);/.test(avatarUrl)) return html`<img class="avatar" src=${avatarUrl} alt="" />`;
+  const picture = pictureOf(avatarUrl) ?? pictureOf(given);
+  if (picture !== undefined) return html`<img class="avatar" src=${picture} alt="" />`;
   const text =
     emoji || (given !== "" && given.length <= 8 && !/[/.:]/.test(given) ? given : Array.from(name)[0]?.toUpperCase());
   return html`<span class="avatar" aria-hidden="true">${text}</span>`;
