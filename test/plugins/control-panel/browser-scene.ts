@@ -69,6 +69,7 @@ export async function openPanel(t: TestContext, { config, env = {}, prepare }: S
     const viewport = isPhone ? { width: 390, height: 844 } : { width: 1280, height: 820 };
     const look = { viewport, colorScheme: theme, locale, hasTouch: isPhone };
     const context = await browser.newContext({ ...look, bypassCSP: bypassesPolicy });
+    context.setDefaultTimeout(60_000); // many browsers share the machine with other tests
     const made = await context.newPage();
     watch(made, address, problems);
     return made;

@@ -63,7 +63,7 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     const { token } = await client.call(devices.invite, {});
     const page = await newPage();
     await page.goto(`${address}/#invite=${token}`); // the first click, in the terminal
-    await page.getByRole("heading", { name: /\bAda\b/ }).waitFor();
+    await page.getByRole("heading", { name: "Hello, I am Ada" }).waitFor();
     await page.getByRole("button", { name: "What can you do?" }).click();
     await page.getByText("I am the offline responder of this gateway").waitFor();
   });
