@@ -79,7 +79,7 @@ it("streams to every browser, stops with Escape, and announces the end once", { 
     assert.equal(await log(browser).getByText("w199").count(), 1, "only in the question");
   }
   await says(page, "echo all done");
-  await page.getByRole("status").filter({ hasText: "main answered: all done" }).waitFor({ state: "attached" });
+  await page.getByRole("status").filter({ hasText: "Assistant answered: all done" }).waitFor({ state: "attached" });
   await log(other).locator(".answer").getByText("all done").waitFor();
 });
 
@@ -235,7 +235,7 @@ it("switches, starts, renames and deletes conversations", { skip }, async (t) =>
   await page.getByRole("heading", { name: "gamma" }).waitFor();
   await act("Start over");
   await page.getByRole("dialog").getByRole("button", { name: "Start over" }).click();
-  await page.getByText("Hello, I am main").waitFor();
+  await page.getByText("Hello, I am Assistant").waitFor();
   await act("Delete conversation");
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await list.getByRole("link", { name: /^gamma/ }).waitFor({ state: "detached" });
@@ -250,7 +250,7 @@ it("switches, starts, renames and deletes conversations", { skip }, async (t) =>
 it("asks for approvals of its conversation, and shows no others", { skip }, async (t) => {
   const { open, client } = await openPanel(t);
   const page = await open("/chat");
-  await page.getByText("Hello, I am main").waitFor();
+  await page.getByText("Hello, I am Assistant").waitFor();
   const ask = (command: string, sessionKey: string) =>
     client.call(execApproval.request, { id: randomUUID(), command, sessionKey, timeoutMs: 60_000 });
   const elsewhere = ask("echo elsewhere", "agent:main:other");
