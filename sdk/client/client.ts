@@ -341,9 +341,13 @@ function isOneTooMany({ ok, error }: ResponseFrame): boolean {
 function toError({ error, payload }: ResponseFrame): GatewayError {
   const code = (error?.code ?? "INTERNAL") as ErrorCode;
   const { retryAfterMs } = error ?? {};
-  return new GatewayError(code in ERRORS ? code : "INTERNAL", error?.message ?? "refused without a reason", {
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    details: error?.details,
-    payload,
-  });
+  return new GatewayError(
+    Object.hasOwn(ERRORS, code) ? code : "INTERNAL",
+    error?.message ?? "refused without a reason",
+    {
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      details: error?.details,
+      payload,
+    },
+  );
 }
