@@ -55,7 +55,8 @@ function createBridge(context: ViewContext): Bridge {
   let expected: { readonly frame: HTMLIFrameElement; readonly page: PanelPageEntry } | undefined;
   let open: AbortController | undefined;
   const greet = (event: MessageEvent<unknown>) => {
-    if (!expected || event.source !== expected.frame.contentWindow || event.data !== HELLO) return;
+    // Both are null if the sender's window and the frame are gone.
+    if (!expected || !event.source || event.source !== expected.frame.contentWindow || event.data !== HELLO) return;
     open?.abort();
     open = new AbortController();
     const { port1, port2 } = new MessageChannel();
