@@ -7,10 +7,11 @@ import { useLanguage } from "./core/text.ts";
 import { copyOnClick } from "./parts/markdown.ts";
 import { createShell } from "./shell/shell.ts";
 import { useTheme } from "./shell/theme.ts";
+import { forgetSeen } from "./views/chat/seen.ts";
 import { DEFAULT_VIEW } from "./views/index.ts";
 import "./style.css";
 
-const connection = createConnection(takeLinkSecrets());
+const connection = createConnection(takeLinkSecrets(), forgetWork);
 useTheme();
 const place = document.querySelector<HTMLElement>("#panel");
 if (!place) throw new Error("index.html has no place for the panel");
@@ -20,8 +21,20 @@ const shell = createShell(app);
 connection.start();
 void useLanguage().then(app.redraw);
 window.addEventListener("popstate", () => app.arrived());
+// A link that people open in a tab of the panel changes only the fragment, so the page is not loaded again.
+window.addEventListener("hashchange", () => {
+  const link = takeLinkSecrets();
+  if (link.invite ?? link.secret ?? link.gateway) connection.follow(link);
+});
 copyOnClick(document);
 registerOfflinePage();
+
+/** After a sign-out: the tab keeps nothing of what people did, neither in its storage nor in its memory. */
+function forgetWork(): void {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith("svc-panel.")) sessionStorage.removeItem(key);
+  forgetSeen();
+  location.replace(BASE.href);
+}
 
 /** The service worker only shows a page that explains itself while the gateway is away; it keeps no other file. */
 function registerOfflinePage(): void {

@@ -16,7 +16,7 @@ export type ConnectionState =
   | { readonly kind: "connected" }
   /** Was connected; calls fail until it is again. */
   | { readonly kind: "reconnecting" }
-  /** A link names another gateway; nothing was sent to it. */
+  /** A link names another gateway; nothing was sent to it. `url`: only scheme, host and port, since the rest of an address can mislead */
   | { readonly kind: "foreign"; readonly url: string }
   /** A token or password is needed. `reason`: the gateway's refusal. */
   | { readonly kind: "sign-in"; readonly reason?: GatewayError }
@@ -39,11 +39,13 @@ export interface Connection {
   readonly scopes: readonly string[];
   /** Connects with what the link and the browser hold. */
   start(): void;
+  /** Connects anew with what a link holds that was opened in this tab. */
+  follow(link: LinkSecrets): void;
   /** @param secret token or password */
   signIn(secret: string): void;
   /** Accepts the gateway that the link named; `false`: uses the own gateway. */
   answerForeign(accept: boolean): void;
-  /** Forgets the token of this browser and shows the sign-in. */
+  /** Forgets the token of this browser and shows the sign-in, in all tabs. */
   signOut(): Promise<void>;
   retry(): void;
   /** Called at each change of the state. */
@@ -60,15 +62,17 @@ const WANTED = ["operator.admin", "operator.read", "operator.write", "operator.a
 const CAPS = ["tool-events"];
 const RETRY_MS = { unreachable: 2_000, pairing: 3_000 } as const;
 
-export function createConnection(link: LinkSecrets): Connection {
+/** @param ended called when this browser was signed out, in this tab or another one */
+export function createConnection(first: LinkSecrets, ended: () => void): Connection {
   const onState: ((state: ConnectionState) => void)[] = [];
   const events = new Set<(frame: EventFrame) => void>();
   const freshness = new Set<() => void>();
   let state: ConnectionState = { kind: "connecting" };
   let client: GatewayClient | undefined;
   let url = OWN_GATEWAY;
-  let secret = link.secret;
-  let { invite } = link;
+  let { invite, secret } = first;
+  /** Gateway of the link, if it is another one than that of the page. */
+  let other: string | undefined;
   let scopes: readonly string[] = [];
   let retry: ReturnType<typeof setTimeout> | undefined;
   let attempt = 0;
@@ -78,6 +82,10 @@ export function createConnection(link: LinkSecrets): Connection {
   };
   const refresh = () => {
     for (const listener of freshness) listener();
+  };
+  const signedOut = new BroadcastChannel("svc-panel.signed-out");
+  signedOut.onmessage = ({ data }) => {
+    if (data === url) void leave();
   };
   const set = (next: ConnectionState) => {
     state = next;
@@ -92,7 +100,7 @@ export function createConnection(link: LinkSecrets): Connection {
     client = undefined;
     await former?.close();
     try {
-      const opened = await admitted();
+      const opened = await admitted(() => mine === attempt);
       if (mine !== attempt) return void opened.close();
       client = opened;
       set({ kind: "connected" });
@@ -102,8 +110,8 @@ export function createConnection(link: LinkSecrets): Connection {
     }
   }
 
-  /** One attempt with the best credential at hand. */
-  async function admitted(): Promise<GatewayClient> {
+  /** One attempt with the best credential at hand. @param isCurrent no newer attempt has begun, e.g. with the secrets of another link */
+  async function admitted(isCurrent: () => boolean): Promise<GatewayClient> {
     const own = await identity();
     const { kept } = own;
     let given = invite ?? secret;
@@ -122,8 +130,9 @@ export function createConnection(link: LinkSecrets): Connection {
     };
     const opened = await connect({ ...options, onEvent: tell });
     const { auth } = opened.hello;
-    if (auth) ({ scopes } = auth);
     if (kept && auth?.deviceToken !== undefined) await keep({ ...kept, token: auth.deviceToken, scopes: auth.scopes });
+    if (!isCurrent()) return opened;
+    if (auth) ({ scopes } = auth);
     invite = undefined;
     if (auth?.deviceToken !== undefined) {
       // From now on the token of this device is enough. With the secret, a tab whose device was removed would pair again.
@@ -171,12 +180,52 @@ export function createConnection(link: LinkSecrets): Connection {
     }
     if (code.startsWith("AUTH_")) {
       if (code === "AUTH_DEVICE_TOKEN_MISMATCH") await forgetToken(url);
+      else if ((invite ?? secret) !== undefined && (await identity()).kept?.token !== undefined) {
+        // A link that is not valid, or no longer, does not sign a browser out.
+        invite = undefined;
+        secret = undefined;
+        return open();
+      }
       const isFirst = code === "AUTH_REQUIRED" || code.endsWith("_MISSING");
       invite = undefined;
       secret = undefined;
       return set({ kind: "sign-in", ...(isFirst ? {} : { reason }) });
     }
     set({ kind: "refused", reason });
+  }
+
+  /** Connects, or asks first if the link names another gateway. */
+  function begin(gateway: string | undefined): void {
+    const named = gateway === undefined ? OWN_GATEWAY : gatewayOf(gateway);
+    url = OWN_GATEWAY;
+    if (named === undefined) return stay(); // it is no address
+    if (named === OWN_GATEWAY) return void open();
+    attempt++;
+    clearTimeout(retry);
+    const former = client;
+    client = undefined; // its news would hide the question
+    void former?.close();
+    other = named;
+    set({ kind: "foreign", url: named });
+  }
+
+  /** Uses the own gateway without the secrets of the link, which are meant for the other one. */
+  function stay(): void {
+    secret = undefined;
+    invite = undefined;
+    void open();
+  }
+
+  async function leave(): Promise<void> {
+    attempt++;
+    clearTimeout(retry);
+    secret = undefined;
+    invite = undefined;
+    const former = client;
+    client = undefined;
+    await former?.close();
+    set({ kind: "sign-in" });
+    ended();
   }
 
   return {
@@ -193,31 +242,26 @@ export function createConnection(link: LinkSecrets): Connection {
       return scopes;
     },
     start() {
-      if (link.gateway !== undefined && gatewayOf(link.gateway) !== OWN_GATEWAY)
-        return set({ kind: "foreign", url: link.gateway });
-      void open();
+      begin(first.gateway);
+    },
+    follow(link) {
+      ({ invite, secret } = link);
+      begin(link.gateway);
     },
     signIn(given) {
       secret = given;
       void open();
     },
     answerForeign(accept) {
-      if (accept && link.gateway !== undefined) url = gatewayOf(link.gateway) ?? OWN_GATEWAY;
-      else {
-        secret = undefined; // the secret of that link is meant for the other gateway
-        invite = undefined;
-      }
+      if (!accept || other === undefined) return stay();
+      url = other;
       void open();
     },
     async signOut() {
-      attempt++;
-      clearTimeout(retry);
-      secret = undefined;
       await forgetToken(url);
-      const former = client;
-      client = undefined;
-      await former?.close();
-      set({ kind: "sign-in" });
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches only its own origin
+      signedOut.postMessage(url);
+      await leave();
     },
     retry: () => void open(),
     onState: (listener) => void onState.push(listener),

@@ -38,6 +38,11 @@ export function openDialog<T>({ title, isWide = false, body }: DialogOptions<T>)
   });
 }
 
+/** Cancels all dialogs, e.g. because people are no longer signed in. */
+export function closeDialogs(): void {
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+}
+
 export interface Confirmation {
   readonly title: string;
   readonly text?: string | TemplateResult;

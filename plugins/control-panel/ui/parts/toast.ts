@@ -37,6 +37,13 @@ export async function attempt(work: () => Promise<unknown>, done?: string): Prom
   }
 }
 
+/** Removes all messages, e.g. because people are no longer signed in. */
+export function dropToasts(): void {
+  if (shown.length === 0) return;
+  shown.length = 0;
+  draw();
+}
+
 function drop(entry: Toast): void {
   const index = shown.indexOf(entry);
   if (index < 0) return;

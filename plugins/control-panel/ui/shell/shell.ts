@@ -6,9 +6,10 @@ import { Menu, Puzzle, SlidersHorizontal } from "lucide";
 import { hrefOf } from "../core/address.ts";
 import { type App, contextFor, type View, type ViewContext } from "../core/app.ts";
 import { t } from "../core/text.ts";
+import { closeDialogs } from "../parts/dialog.ts";
 import { icon } from "../parts/icon.ts";
 import { empty, failed, waiting } from "../parts/show.ts";
-import { toast } from "../parts/toast.ts";
+import { dropToasts, toast } from "../parts/toast.ts";
 import { VIEWS, type ViewEntry } from "../views/index.ts";
 import { openSettings } from "./settings.ts";
 import { signIn } from "./sign-in.ts";
@@ -127,16 +128,30 @@ export function createShell(app: App): Shell {
     </nav>`;
   }
 
+  /** Who is not signed in sees nothing of what was open. */
+  function leave(): void {
+    open?.ended.abort();
+    open = undefined;
+    closeDialogs();
+    dropToasts();
+    document.title = "svc";
+  }
+
   return {
     render() {
       const { state, client } = app.connection;
       const isIn = client !== undefined && (state.kind === "connected" || state.kind === "reconnecting");
-      if (!isIn) return signIn(app, state);
+      if (!isIn) {
+        if (state.kind !== "connecting" && state.kind !== "unreachable") leave();
+        return signIn(app, state);
+      }
       const { view } = app.place;
       const name =
         view === "page"
           ? (pages.value?.find(({ id }) => id === app.place.params.get("id"))?.title ?? "")
-          : (t.views[view as keyof typeof t.views] ?? "");
+          : Object.hasOwn(t.views, view)
+            ? t.views[view as keyof typeof t.views]
+            : "";
       const waitingCount = badges.count("approvals");
       document.title = `${waitingCount > 0 ? `(${waitingCount}) ` : ""}${name === "" ? "" : `${name} · `}svc`;
       return html`<a class="skip" href="#content" @click=${skip}>${t.shell.skip}</a>

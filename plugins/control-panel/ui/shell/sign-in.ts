@@ -1,7 +1,8 @@
 /** What people see before they are connected: why, and what to do. */
 import { html, nothing, type TemplateResult } from "lit";
 import { ShieldAlert } from "lucide";
-import type { ConnectionState } from "../core/connection.ts";
+import { OWN_GATEWAY } from "../core/address.ts";
+import type { Connection, ConnectionState } from "../core/connection.ts";
 import type { NoDevice } from "../core/device.ts";
 import type { App } from "../core/app.ts";
 import { t } from "../core/text.ts";
@@ -29,12 +30,12 @@ function content({ connection }: App, state: ConnectionState): TemplateResult {
           </div>`,
       );
     case "sign-in":
-      return panel(t.signIn.title, secretForm(connection.signIn, state.reason));
+      return panel(t.signIn.title, html`${stranger(connection)} ${secretForm(connection.signIn, state.reason)}`);
     case "pairing":
       return panel(
         t.signIn.pairingTitle,
         html`<p>${t.signIn.pairingText}</p>
-          ${command(`svc devices approve ${state.requestId ?? ""}`.trim())}
+          ${stranger(connection)} ${command(`svc devices approve ${plainId(state.requestId)}`.trim())}
           <p class="quiet">${t.signIn.pairingOther} ${t.signIn.pairingDevice(state.deviceId.slice(0, 12))}</p>
           <p role="status" class="waiting-line"><span class="spinner"></span>${t.signIn.pairingWaits}</p>`,
       );
@@ -55,6 +56,17 @@ function content({ connection }: App, state: ConnectionState): TemplateResult {
     default:
       return html`<p role="status" class="waiting-line"><span class="spinner"></span>${t.signIn.connecting}</p>`;
   }
+}
+
+/** Says which gateway asks if it is not that of the page: what people type goes to it. */
+function stranger({ url }: Connection): TemplateResult | typeof nothing {
+  if (url === OWN_GATEWAY) return nothing;
+  return html`<div class="notice warning" role="alert"><p>${t.signIn.foreignAsks(url)}</p></div>`;
+}
+
+/** An id that people copy into a terminal. A gateway that nobody knows yet could send a command instead. */
+function plainId(id: string | undefined): string {
+  return id !== undefined && /^[\w-]{1,64}$/.test(id) ? id : "";
 }
 
 function panel(title: string, body: TemplateResult): TemplateResult {

@@ -102,6 +102,8 @@ export const de: Texts = {
     foreignTitle: "Mit einem anderen Gateway verbinden?",
     foreignText: (url: string) =>
       `Der Link will diese Seite mit ${url} verbinden. Jenes Gateway sieht, was hier eingegeben wird. Nur fortfahren, wenn das erwartet ist und Vertrauen besteht. Gespeicherte Schlüssel bleiben hier.`,
+    foreignAsks: (url: string) =>
+      `Hier fragt ein anderes Gateway: ${url}. Nicht das Token oder Passwort des Gateways eingeben, von dem diese Seite kommt.`,
     foreignYes: "Dorthin verbinden",
     foreignNo: "Bei diesem Gateway bleiben",
     refusedTitle: "Das Gateway weist diese Seite ab",

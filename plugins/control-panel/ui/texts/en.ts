@@ -100,6 +100,8 @@ export const en = {
     foreignTitle: "Connect to another gateway?",
     foreignText: (url: string) =>
       `The link asks this panel to connect to ${url}. That gateway sees what you type here. Continue only if you trust it and expected this. Your stored tokens stay here.`,
+    foreignAsks: (url: string) =>
+      `This asks on behalf of another gateway, ${url}. Do not enter a token or password of the gateway that served this page.`,
     foreignYes: "Connect to it",
     foreignNo: "Stay with this gateway",
     refusedTitle: "The gateway refuses this page",

@@ -19,6 +19,12 @@ function all(): Seen {
   return seen;
 }
 
+/** After a sign-out: the keys name people. */
+export function forgetSeen(): void {
+  seen = undefined;
+  localStorage.removeItem(KEY);
+}
+
 /** @param at epoch ms of the last use */
 export function isUnread(key: string, at: number): boolean {
   const known = all();
