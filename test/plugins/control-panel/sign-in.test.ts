@@ -10,6 +10,7 @@ import { WebSocketServer } from "ws";
 import { startGatewayProcess } from "../../gateway-process.ts";
 import { without } from "../../programs.ts";
 import { openPanel } from "./browser-scene.ts";
+import { openWith } from "./fewer-rights.ts";
 
 const skip = without("chromium");
 const content = (page: Page) => page.locator("main#content");
@@ -56,6 +57,37 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     await second.goto(`${address}/#invite=${token}`);
     await second.getByRole("heading", { name: "Sign in" }).waitFor();
     await second.getByRole("alert").waitFor(); // the reason
+  });
+
+  it("lets a browser that is known in with a link that was used up", async (t) => {
+    const { open, address, client } = await openPanel(t);
+    const { token } = await client.call(devices.invite, {});
+    const page = await open("/overview");
+    await page.goto("about:blank");
+    await page.goto(`${address}/overview#invite=${token}x`);
+    await content(page).waitFor();
+    await page.goto("about:blank");
+    await page.goto(`${address}/overview#token=former-token`);
+    await content(page).waitFor();
+    assert.equal(page.url(), `${address}/overview`);
+  });
+
+  it("explains a browser that refuses every storage", async (t) => {
+    const { page: newPage, address, gateway } = await openPanel(t);
+    const page = await newPage();
+    await page.addInitScript(`for (const name of ["localStorage", "sessionStorage", "indexedDB"])
+      Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });`);
+    await page.goto(`${address}/#token=${gateway.token}`);
+    await page.getByRole("heading", { name: "This browser stores nothing" }).waitFor();
+  });
+
+  it("leads to the first view that the browser may use", async (t) => {
+    const scene = await openPanel(t);
+    const page = await openWith(scene, "/", ["operator.approvals"]);
+    await page.getByRole("heading", { name: "Approvals", exact: true }).waitFor();
+    assert.equal(page.url(), `${scene.address}/approvals`);
+    await page.getByRole("link", { name: "svc", exact: true }).click();
+    await page.getByRole("heading", { name: "Approvals", exact: true }).waitFor();
   });
 
   it("leads a new user from the printed link to an answer with two clicks", async (t) => {

@@ -6,7 +6,7 @@ import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client
 import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { type LinkSecrets, OWN_GATEWAY } from "./address.ts";
 import { deviceFor, type NoDevice, NoDeviceError } from "./device.ts";
-import { forgetToken, keep, type KeptGateway } from "./kept.ts";
+import { forgetToken, keep, type KeptGateway, readKept } from "./kept.ts";
 
 export type EventFrame = Parameters<Parameters<GatewayClient["onEvent"]>[0]>[0];
 
@@ -129,24 +129,30 @@ export function createConnection(first: LinkSecrets, ended: () => void): Connect
       deviceToken: () => ownToken,
     };
     const opened = await connect({ ...options, onEvent: tell });
-    const { auth } = opened.hello;
-    if (kept && auth?.deviceToken !== undefined) await keep({ ...kept, token: auth.deviceToken, scopes: auth.scopes });
-    if (!isCurrent()) return opened;
-    if (auth) ({ scopes } = auth);
-    invite = undefined;
-    if (auth?.deviceToken !== undefined) {
+    /** What the gateway granted; a reconnect may bring other rights and another token. */
+    const take = async ({ auth }: GatewayClient["hello"]) => {
+      if (kept && auth?.deviceToken !== undefined) {
+        await keep({ ...kept, token: auth.deviceToken, scopes: auth.scopes });
+      }
+      if (!isCurrent()) return;
+      if (auth) ({ scopes } = auth);
+      if (auth?.deviceToken === undefined) return;
       // From now on the token of this device is enough. With the secret, a tab whose device was removed would pair again.
       ownToken = auth.deviceToken;
       given = undefined;
       secret = undefined;
-    }
+    };
+    await take(opened.hello);
+    if (!isCurrent()) return opened;
+    invite = undefined;
     opened.onClose(({ willReconnect }) => {
       if (client !== opened) return;
       if (willReconnect) set({ kind: "reconnecting" });
       else void open(); // a refusal: a new attempt says which
     });
-    opened.onReconnect(() => {
+    opened.onReconnect((hello) => {
       if (client !== opened) return;
+      take(hello).catch(() => undefined); // not stored: the former token is tried after a reload
       set({ kind: "connected" });
       refresh();
     });
@@ -160,6 +166,14 @@ export function createConnection(first: LinkSecrets, ended: () => void): Connect
     } catch (error) {
       if (error instanceof NoDeviceError && error.why === "insecure-context") return {}; // the gateway may allow it
       throw error;
+    }
+  }
+
+  async function holdsToken(): Promise<boolean> {
+    try {
+      return (await readKept(url))?.token !== undefined;
+    } catch {
+      return false;
     }
   }
 
@@ -180,15 +194,12 @@ export function createConnection(first: LinkSecrets, ended: () => void): Connect
     }
     if (code.startsWith("AUTH_")) {
       if (code === "AUTH_DEVICE_TOKEN_MISMATCH") await forgetToken(url);
-      else if ((invite ?? secret) !== undefined && (await identity()).kept?.token !== undefined) {
-        // A link that is not valid, or no longer, does not sign a browser out.
-        invite = undefined;
-        secret = undefined;
-        return open();
-      }
       const isFirst = code === "AUTH_REQUIRED" || code.endsWith("_MISSING");
+      const wasGiven = (invite ?? secret) !== undefined;
       invite = undefined;
       secret = undefined;
+      // E.g. an old link of `svc dashboard` in a browser that is known.
+      if (wasGiven && (await holdsToken())) return open();
       return set({ kind: "sign-in", ...(isFirst ? {} : { reason }) });
     }
     set({ kind: "refused", reason });

@@ -53,3 +53,21 @@ export async function forgetToken(url: string): Promise<void> {
   const { token: _token, scopes: _scopes, ...rest } = kept;
   await keep(rest);
 }
+
+/** A choice of people for this browser. `undefined`: none, or the browser refuses storage. */
+export function preference(key: string): string | undefined {
+  try {
+    return localStorage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without storage the choice lives as long as the page. */
+export function keepPreference(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // The page says by itself what does not work without storage.
+  }
+}

@@ -1,5 +1,6 @@
 /** The texts of the panel in the language of the browser. */
 import { en, type Texts } from "../texts/en.ts";
+import { keepPreference, preference } from "./kept.ts";
 
 export type { Texts };
 
@@ -17,12 +18,12 @@ const KEY = "svc-panel.language";
 
 /** The chosen language; `undefined`: that of the browser. */
 export function chosenLanguage(): string | undefined {
-  return localStorage.getItem(KEY) ?? undefined;
+  return preference(KEY);
 }
 
 /** Loads the chosen language, or the first one of the browser that exists. */
 export async function useLanguage(choice?: string): Promise<void> {
-  if (choice !== undefined) localStorage.setItem(KEY, choice);
+  if (choice !== undefined) keepPreference(KEY, choice);
   const wanted = [chosenLanguage(), ...navigator.languages].flatMap((tag) => tag?.slice(0, 2).toLowerCase() ?? []);
   const language = wanted.find((tag) => LANGUAGES.includes(tag)) ?? "en";
   t = (await OTHERS[language]?.()) ?? en;

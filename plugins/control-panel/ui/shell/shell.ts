@@ -49,7 +49,7 @@ export function createShell(app: App): Shell {
     const { view: id, params } = app.place;
     const query = params.toString();
     if (open?.id !== id) {
-      open?.ended.abort();
+      close();
       open = { id, ended: new AbortController(), query };
       isMenuOpen = false;
       void load(open);
@@ -58,6 +58,11 @@ export function createShell(app: App): Shell {
       open.view?.navigated?.(params);
     }
     return open;
+  }
+
+  function close(): void {
+    open?.ended.abort();
+    open = undefined;
   }
 
   async function load(opened: Open): Promise<void> {
@@ -78,7 +83,18 @@ export function createShell(app: App): Shell {
     const entry = VIEWS.find((known) => known.id === id);
     if (error !== undefined) return failed(error, () => location.reload());
     if (id !== "page" && (!entry || !isOffered(entry))) return empty(t.shell.missingView, t.shell.missingViewText);
-    return view?.render() ?? waiting();
+    try {
+      return view?.render() ?? waiting();
+    } catch (failure) {
+      console.error(failure); // the navigation stays usable
+      return failed(failure, app.redraw);
+    }
+  }
+
+  /** Where people are led without a choice of their own: the first view that this browser may use. */
+  function home(wanted: string): string {
+    const offered = VIEWS.filter(isOffered);
+    return (offered.find(({ id }) => id === wanted) ?? offered[0])?.id ?? wanted;
   }
 
   function link(id: string, text: string, symbol: TemplateResult, params: Record<string, string> = {}): TemplateResult {
@@ -130,8 +146,7 @@ export function createShell(app: App): Shell {
 
   /** Who is not signed in sees nothing of what was open. */
   function leave(): void {
-    open?.ended.abort();
-    open = undefined;
+    close();
     closeDialogs();
     dropToasts();
     document.title = "svc";
@@ -142,9 +157,11 @@ export function createShell(app: App): Shell {
       const { state, client } = app.connection;
       const isIn = client !== undefined && (state.kind === "connected" || state.kind === "reconnecting");
       if (!isIn) {
-        if (state.kind !== "connecting" && state.kind !== "unreachable") leave();
+        if (state.kind !== "connecting" && state.kind !== "unreachable") leave(); // who signs in next may have other rights
         return signIn(app, state);
       }
+      if (location.pathname === hrefOf("") && app.place.view !== home(app.place.view))
+        app.go(home(app.place.view), {}, { replace: true });
       const { view } = app.place;
       const name =
         view === "page"
@@ -169,10 +186,10 @@ export function createShell(app: App): Shell {
           </button>
           <a
             class="brand"
-            href=${hrefOf("overview")}
+            href=${hrefOf(home("overview"))}
             @click=${(event: MouseEvent) => {
               event.preventDefault();
-              app.go("overview");
+              app.go(home("overview"));
             }}
             >svc</a
           >
