@@ -4,7 +4,9 @@ import { BASE, takeLinkSecrets } from "./core/address.ts";
 import { createApp } from "./core/app.ts";
 import { createConnection } from "./core/connection.ts";
 import { useLanguage } from "./core/text.ts";
+import { detailsOf } from "./parts/failure.ts";
 import { copyOnClick } from "./parts/markdown.ts";
+import { toast } from "./parts/toast.ts";
 import { createShell } from "./shell/shell.ts";
 import { useTheme } from "./shell/theme.ts";
 import { forgetSeen } from "./views/chat/seen.ts";
@@ -25,6 +27,10 @@ window.addEventListener("popstate", () => app.arrived());
 window.addEventListener("hashchange", () => {
   const link = takeLinkSecrets();
   if (link.invite ?? link.secret ?? link.gateway) connection.follow(link);
+});
+// Views show their failures themselves; this is for one that nobody expected.
+window.addEventListener("unhandledrejection", ({ reason }) => {
+  if (connection.state.kind === "connected") toast(detailsOf(reason).message, "bad");
 });
 copyOnClick(document);
 registerOfflinePage();

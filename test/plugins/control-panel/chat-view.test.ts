@@ -206,6 +206,40 @@ it("goes on after a restart of the gateway in the middle of a conversation", { s
   assert.equal(await log(page).locator(".outgoing").count(), 0);
 });
 
+it("keeps a message that could not be sent as a draft when people go elsewhere", { skip }, async (t) => {
+  const { open, gateway } = await openPanel(t, { config: FAST });
+  const page = await open("/overview"); // its files can be loaded only now
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("link", { name: "Chat", exact: true }).click();
+  await field(page).waitFor();
+  await gateway.kill("SIGKILL");
+  await page.getByText("Reconnecting").waitFor();
+  await says(page, "echo later");
+  await log(page).getByText("Waits for the connection").waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("link", { name: "Chat", exact: true }).click();
+  await field(page).waitFor();
+  assert.equal(await field(page).inputValue(), "echo later");
+});
+
+it("speaks another language at once, and closes dialogs with the way back", { skip }, async (t) => {
+  const { open } = await openPanel(t, { config: FAST });
+  const page = await open("/overview");
+  await page.getByRole("link", { name: "Chat", exact: true }).click();
+  await field(page).fill("half a sentence");
+  await page.getByRole("button", { name: "Panel settings" }).click();
+  await page.getByLabel("Language").selectOption("de");
+  await page.getByRole("button", { name: "Schließen" }).click();
+  await page.getByPlaceholder("Nachricht an main").waitFor();
+  await page.getByPlaceholder("Unterhaltungen suchen").waitFor();
+  assert.equal(await page.getByPlaceholder("Nachricht an main").inputValue(), "half a sentence");
+  await page.locator("header.bar button").last().click();
+  await page.getByRole("dialog").waitFor();
+  await page.goBack();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+});
+
 it("switches, starts, renames and deletes conversations", { skip }, async (t) => {
   const { open, client } = await openPanel(t, { config: FAST });
   for (const name of ["alpha", "beta"]) {

@@ -11,7 +11,7 @@ import { createResource, type Resource } from "./resource.ts";
 export interface ResourceOptions {
   /** Events after which it is loaded again, at most every 300 ms. */
   readonly events?: readonly Pick<EventSpec, "name">[];
-  /** Milliseconds between two loads while the page is visible. Default: only events, reconnects and gaps. */
+  /** Milliseconds between two loads while the page is visible and connected. Default: only events, reconnects and gaps. */
   readonly everyMs?: number;
 }
 
@@ -38,7 +38,7 @@ export interface App {
   ): void;
 }
 
-/** The panel, as an open view sees it: everything ends when people leave the view. */
+/** The panel, as an open view sees it: everything ends when people leave the view, and `go` does nothing from then on. */
 export interface ViewContext extends App {
   /** Aborts when people leave the view. */
   readonly signal: AbortSignal;
@@ -47,7 +47,7 @@ export interface ViewContext extends App {
   onFresh(listener: () => void): void;
   /** Loads data at once and whenever it may have changed; see `ResourceOptions`. */
   resource<T>(load: () => Promise<T>, options?: ResourceOptions): Resource<T>;
-  /** Calls `work` every `ms` milliseconds while the page is visible. */
+  /** Calls `work` every `ms` milliseconds while the page is visible and connected. */
   every(ms: number, work: () => void): void;
 }
 
@@ -117,11 +117,14 @@ export function contextFor(app: App, signal: AbortSignal): ViewContext {
   const { connection } = app;
   const until = (stop: () => void) => signal.addEventListener("abort", stop, { once: true });
   const whenVisible = (ms: number, work: () => void) => {
-    const timer = setInterval(() => !document.hidden && work(), ms);
+    const timer = setInterval(() => !document.hidden && connection.state.kind === "connected" && work(), ms);
     until(() => clearInterval(timer));
   };
-  const members: Omit<ViewContext, keyof App> = {
+  const members: Omit<ViewContext, Exclude<keyof App, "go">> = {
     signal,
+    go(...to) {
+      if (!signal.aborted) app.go(...to); // e.g. a call that ends after people went elsewhere must not take them back
+    },
     on: (event, listener) =>
       until(
         connection.onEvent((frame) => {

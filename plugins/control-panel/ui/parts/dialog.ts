@@ -29,7 +29,10 @@ export function openDialog<T>({ title, isWide = false, body }: DialogOptions<T>)
           ${body({ close, redraw })}`,
         element,
       );
+    const left = new AbortController();
+    addEventListener("popstate", () => element.close(), { signal: left.signal }); // the view below is another one
     element.addEventListener("close", () => {
+      left.abort();
       element.remove();
       resolve(result);
     });

@@ -78,7 +78,7 @@ export default ((context) => {
     create,
     changed: () => context.redraw(),
   });
-  const sheet = createSheet(sessionList.element);
+  const sheet = createSheet(sessionList.element, context.signal);
 
   const approvals = watchApprovals(
     context,
@@ -295,10 +295,21 @@ export default ((context) => {
     }`;
   }
 
+  /** The parts that draw themselves do not notice another language. */
+  let drawnIn = t;
+  function translate(): void {
+    if (drawnIn === t) return;
+    drawnIn = t;
+    composer.redraw();
+    sessionList.redraw();
+    drawList();
+  }
+
   return {
     navigated: open,
-    render: () =>
-      html`<div
+    render() {
+      translate();
+      return html`<div
         class="chat ${isDragged ? "dragged" : ""}"
         @dragover=${(event: DragEvent) => {
           if (!maySend || event.dataTransfer?.types.includes("Files") !== true) return;
@@ -326,7 +337,8 @@ export default ((context) => {
           <div class="chat-body">${body()}</div>
           ${composer.element} ${status} ${isDragged ? html`<p class="drop">${t.chat.dropHere}</p>` : nothing}
         </section>
-      </div>`,
+      </div>`;
+    },
   };
 }) satisfies OpenView;
 
@@ -369,11 +381,15 @@ function avatar(
 }
 
 /** The list of conversations: beside the open one, or on a phone in front of it. */
-function createSheet(content: HTMLElement): { readonly home: HTMLElement; open(): void; close(): void } {
+function createSheet(
+  content: HTMLElement,
+  signal: AbortSignal,
+): { readonly home: HTMLElement; open(): void; close(): void } {
   const home = document.createElement("div");
   home.className = "home";
   home.append(content);
   let dialog: HTMLDialogElement | undefined;
+  addEventListener("popstate", () => dialog?.close(), { signal });
   return {
     home,
     open() {

@@ -5,6 +5,7 @@
 import { agentEvent } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import { type App, contextFor } from "../../core/app.ts";
+import { keepDraft, readDraft } from "./drafts.ts";
 import type { Picture } from "./pictures.ts";
 import type { LiveRun, Notice, Outgoing } from "./live.ts";
 import { type ChatMessage, type Echo, imagesOf, messageOf, textOf } from "./messages.ts";
@@ -300,8 +301,18 @@ export function openConversation({ app, key, signal, changed, ended }: Conversat
       // Whether a lost request arrived is unknown; with the same key it is safe to send it again.
       if (context.connection.state.kind === "connected") update(message, { state: "failed", error: failure });
       else update(message, { state: "held" });
+      if (signal.aborted) giveBack();
     }
   }
+
+  /** Nobody sends what is left when people leave: it is a draft again. */
+  function giveBack(): void {
+    const left = outgoing.filter(({ state, replaces }) => ["held", "failed"].includes(state) && replaces === undefined);
+    drop((message) => left.includes(message));
+    const texts = left.map(({ text }) => text).filter((text) => text !== "");
+    if (texts.length > 0) keepDraft(key, [readDraft(key), ...texts].filter((text) => text !== "").join("\n\n"));
+  }
+  signal.addEventListener("abort", giveBack, { once: true });
 
   const isBusyBefore = (runId: string) =>
     [...runs.values()].some((run) => run.runId !== runId && !over.has(run.runId)) ||
