@@ -169,10 +169,12 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     await client.close();
     await gateway.kill("SIGTERM");
     await page.getByText("Reconnecting …").waitFor();
+    await page.getByRole("link", { name: "Logs" }).click(); // its files cannot be loaded now
+    await page.getByRole("button", { name: "Try again" }).waitFor();
     const again = await startGatewayProcess(stateDir, {}, { port });
     try {
       await page.getByText("Reconnecting …").waitFor({ state: "hidden" });
-      await content(page).waitFor();
+      await page.getByRole("heading", { name: "Logs", exact: true }).waitFor();
     } finally {
       await again.kill("SIGTERM");
     }

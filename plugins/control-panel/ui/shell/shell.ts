@@ -38,6 +38,9 @@ export function createShell(app: App): Shell {
     const run = () => app.go("approvals");
     toast(t.approvals.arrived(cut(command)), "accent", { label: t.approvals.look, run });
   });
+  forever.onFresh(() => {
+    if (open?.error !== undefined) close(); // its file could not be loaded while the gateway was away
+  });
   const pages = forever.resource(async () =>
     app.serves(panel.pages) ? (await app.call(panel.pages, {})).pages : ([] as PanelPageEntry[]),
   );
