@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { connect } from "@svc/sdk/client";
 import { devices } from "@svc/sdk/devices";
 import type { Page } from "playwright-core";
 import { WebSocketServer } from "ws";
@@ -88,6 +89,11 @@ describe("a link of a stranger", { skip, concurrency: 2 }, () => {
     assert.equal(await page.locator(".command code").innerText(), "svc devices approve");
     problems.length = 0; // as above
   });
+});
+
+it("gives a refusal of a strange gateway a known code, whatever it sends", async (t) => {
+  const url = await refusingGateway(t, { code: "constructor", message: "no" });
+  await assert.rejects(connect({ url }), { code: "INTERNAL", message: "no" });
 });
 
 describe("a link in a tab that shows the panel", { skip, concurrency: 2 }, () => {
