@@ -59,13 +59,13 @@ it("creates, edits and deletes an agent", { skip }, async (t) => {
 
   await page.getByRole("button", { name: "Edit" }).click();
   await dialog.getByRole("textbox", { name: "Name" }).fill("Zoe");
-  await dialog.getByRole("textbox", { name: "Manner" }).fill("calm");
+  await dialog.getByRole("textbox", { name: "Style" }).fill("calm");
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByRole("heading", { name: "Zoe", exact: true }).waitFor();
   await page.locator("dd", { hasText: /^calm$/ }).waitFor();
 
   await page.getByRole("button", { name: "Edit" }).click();
-  await dialog.getByRole("textbox", { name: "Manner" }).fill("");
+  await dialog.getByRole("textbox", { name: "Style" }).fill("");
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await page.locator("dd", { hasText: /^calm$/ }).waitFor({ state: "detached" });
 
@@ -101,10 +101,10 @@ it("edits files without losing the work of anybody, and restores versions", { sk
   await page.getByRole("alert").getByText("changed elsewhere").waitFor();
   assert.equal(await stored(), "theirs\n");
   assert.equal(await text.inputValue(), "mine\n");
-  await page.getByRole("button", { name: "Show it" }).click();
+  await page.getByRole("button", { name: "Show changed file" }).click();
   await page.getByRole("dialog").getByText("theirs").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
-  await page.getByRole("button", { name: "Overwrite it" }).click();
+  await page.getByRole("button", { name: "Overwrite" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
   assert.equal(await stored(), "mine\n");
 
@@ -152,7 +152,7 @@ it("changes the model and the tools of an agent", { skip }, async (t) => {
     assert.equal(await row("browser").getByRole("button").count(), 0, "rules of the agent cannot allow it");
     await row("read").getByText("allowed").waitFor();
     await page.getByRole("button", { name: "Deny read" }).click();
-    await page.getByRole("button", { name: "Lift the denial of exec" }).click();
+    await page.getByRole("button", { name: "Stop denying exec" }).click();
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await row("read").getByText("The rules of this agent exclude it").waitFor();
     await row("exec").getByText("allowed", { exact: true }).waitFor();

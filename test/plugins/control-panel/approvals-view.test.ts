@@ -21,7 +21,7 @@ it("decides requests, and keeps what was decided and granted", { skip, timeout: 
   const card = (command: string) => page.getByRole("article", { name: `Request: ${command}` });
 
   await t.test("a request shows everything that people need to judge it", async () => {
-    await page.getByText("Nothing waits for a decision").waitFor();
+    await page.getByText("No pending approval").waitFor();
     const decided = ask(HOSTILE, {
       commandArgv: ["echo", "<img src=x onerror=alert(1)>", ""],
       cwd: "/srv/app",
@@ -69,16 +69,16 @@ it("decides requests, and keeps what was decided and granted", { skip, timeout: 
     const { grants } = await client.call(execApprovals.grants, {});
     const hours = grants.map(({ createdAtMs, expiresAtMs }) => Math.round((expiresAtMs - createdAtMs) / 3_600_000));
     assert.deepEqual(hours, [8]);
-    await page.getByRole("tab", { name: "Allowed for longer" }).click();
+    await page.getByRole("tab", { name: "Grants" }).click();
     const grant = page.getByRole("article").filter({ hasText: "make build" });
     await grant.getByRole("button", { name: "Revoke" }).click();
     await dialog.getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("Nothing is allowed for longer").waitFor();
+    await page.getByText("No grant").waitFor();
     assert.deepEqual((await client.call(execApprovals.grants, {})).grants, []);
   });
 
   await t.test("what was decided, and by whom", async () => {
-    await page.getByRole("tab", { name: "Allowed for longer" }).press("ArrowLeft");
+    await page.getByRole("tab", { name: "Grants" }).press("ArrowLeft");
     const decided = page.getByRole("group").filter({ hasText: "second" });
     await decided.getByText("denied").click();
     await decided.getByText(/ on Linux/).waitFor();
@@ -88,7 +88,7 @@ it("decides requests, and keeps what was decided and granted", { skip, timeout: 
   await t.test("a request that arrives while people look at something else", async () => {
     const other = await open("/sessions");
     const decided = ask("later");
-    await other.getByRole("status").getByText("An approval waits: later").waitFor();
+    await other.getByRole("status").getByText("Approval needed: later").waitFor();
     await other.getByRole("button", { name: "Look" }).click();
     await other.getByRole("button", { name: "Deny" }).click();
     assert.equal((await decided).decision, "deny");
@@ -112,7 +112,7 @@ it("decides requests, and keeps what was decided and granted", { skip, timeout: 
     const decided = ask("by the approver");
     await approver.getByRole("button", { name: "Allow once" }).click();
     assert.equal((await decided).decision, "allow-once");
-    await approver.getByText("Nothing waits for a decision").waitFor();
+    await approver.getByText("No pending approval").waitFor();
     assert.deepEqual(
       await approver
         .getByRole("tab")
@@ -164,7 +164,7 @@ it(
     await client.call(execApprovals.set, { file: { ...file, defaults: { ask: "always" } }, baseHash: hash });
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("alert").getByText("the policy file changed since it was read").waitFor();
-    await page.getByRole("button", { name: "Discard, and load the current rules" }).click();
+    await page.getByRole("button", { name: "Discard and reload" }).click();
     await main.getByText("Agents can run every command").waitFor({ state: "detached" });
     assert.equal(await page.getByRole("group", { name: "All agents" }).getByLabel("Ask people").inputValue(), "always");
     await main.getByRole("button", { name: "Remove /usr/bin/systemctl" }).click();

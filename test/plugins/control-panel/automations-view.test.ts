@@ -222,7 +222,7 @@ it("shows mappings, the line of a broken transform, and what a sample request wo
 
   await payload.fill('{"action": "closed"}');
   await page.getByRole("button", { name: "Try", exact: true }).click();
-  await steps.getByText("none takes the request").waitFor();
+  await steps.getByText("no mapping accepts the request").waitFor();
   await payload.fill("{");
   await page.getByRole("button", { name: "Try", exact: true }).click();
   await page.getByRole("alert").getByText("The payload is not valid JSON").waitFor();

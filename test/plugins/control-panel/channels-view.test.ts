@@ -54,8 +54,8 @@ it("shows the accounts, lets people in by code, and changes settings", { skip, t
     await person.getByRole("button", { name: "Approve" }).click();
     await people.getByText("1 person has access").waitFor();
     assert.equal((await client.call(channelPairing.list, {})).approved[0]?.senderId, "eve-17");
-    await person.getByRole("button", { name: "Take back" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Take back" }).click();
+    await person.getByRole("button", { name: "Revoke access" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke access" }).click();
     await people.waitFor({ state: "detached" });
     assert.deepEqual((await client.call(channelPairing.list, {})).approved, []);
   });
@@ -72,7 +72,7 @@ it("shows the accounts, lets people in by code, and changes settings", { skip, t
       await client.call(config.patch, { raw: '{ channels: { bird: { allowFrom: ["ann"] } } }', baseHash: hash });
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.getByRole("alert").getByText("config.get").waitFor();
-      await dialog.getByRole("button", { name: "Load the current settings" }).click();
+      await dialog.getByRole("button", { name: "Reload settings" }).click();
       await dialog.getByText("ann", { exact: true }).waitFor({ state: "attached" });
       assert.equal(await dialog.getByRole("textbox", { name: /^Allowed people/ }).inputValue(), "ann");
       await dialog.getByRole("combobox", { name: /^Who may write/ }).selectOption("allowlist");

@@ -72,7 +72,7 @@ it("sends pictures, refuses other files with the reason, and shows what it sent"
     { name: "two.png", mimeType: "image/png", buffer: PNG },
   ]);
   await page.getByText("note.txt: only PNG, JPEG, GIF and WebP pictures can be attached.").waitFor();
-  await page.getByText("big.png has 5 MB; a picture may have 5 MB.").waitFor();
+  await page.getByText("big.png has 5 MB. The limit for a picture is 5 MB.").waitFor();
   await page.getByRole("button", { name: "Remove two.png" }).click();
   await page.evaluate(`{
     const bytes = Uint8Array.from(atob("${PNG.toString("base64")}"), (char) => char.charCodeAt(0));
@@ -92,7 +92,7 @@ it("sends pictures, refuses other files with the reason, and shows what it sent"
 
   await page.reload();
   await log(page)
-    .getByText(/^Picture of \d+ B, not kept for display$/)
+    .getByText(/^Picture \(\d+ B\), not shown$/)
     .nth(1)
     .waitFor();
   await log(page).locator(".user").hover();

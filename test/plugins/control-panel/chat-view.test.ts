@@ -137,9 +137,9 @@ it("shows waiting messages and takes them back", { skip }, async (t) => {
   await log(page).locator(".live").waitFor();
   await says(page, "echo dropped");
   await says(page, "echo kept");
-  await log(page).getByText("Waits for its turn").nth(1).waitFor();
+  await log(page).getByText("Queued").nth(1).waitFor();
   const dropped = log(page).locator(".outgoing").filter({ hasText: "echo dropped" });
-  await dropped.getByRole("button", { name: "Take back" }).click();
+  await dropped.getByRole("button", { name: "Withdraw" }).click();
   await dropped.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Stop the answer" }).waitFor();
   await log(page).locator(".answer").getByText("kept", { exact: true }).waitFor();
@@ -198,7 +198,7 @@ it("goes on after a restart of the gateway in the middle of a conversation", { s
   await gateway.kill("SIGKILL");
   await page.getByText("Reconnecting").waitFor();
   await says(page, "echo meanwhile");
-  await log(page).getByText("Waits for the connection").waitFor();
+  await log(page).getByText("Waiting for the connection").waitFor();
   const again = await startGatewayProcess(stateDir, {}, { port: new URL(gateway.url).port });
   t.after(() => again.kill("SIGTERM"));
   await log(page).locator(".answer").getByText("meanwhile", { exact: true }).waitFor({ timeout: 60_000 });
@@ -215,7 +215,7 @@ it("keeps a message that could not be sent as a draft when people go elsewhere",
   await gateway.kill("SIGKILL");
   await page.getByText("Reconnecting").waitFor();
   await says(page, "echo later");
-  await log(page).getByText("Waits for the connection").waitFor();
+  await log(page).getByText("Waiting for the connection").waitFor();
   await page.getByRole("link", { name: "Overview" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await page.getByRole("link", { name: "Chat", exact: true }).click();
@@ -289,7 +289,7 @@ it("asks for approvals of its conversation, and shows no others", { skip }, asyn
     client.call(execApproval.request, { id: randomUUID(), command, sessionKey, timeoutMs: 60_000 });
   const elsewhere = ask("echo elsewhere", "agent:main:other");
   const here = ask("echo <b>here</b>", MAIN);
-  const card = page.getByRole("region", { name: "A command waits" });
+  const card = page.getByRole("region", { name: "A command needs" });
   await card.getByText("echo <b>here</b>").waitFor();
   assert.equal(await card.count(), 1);
   await card.getByRole("button", { name: "Allow once" }).click();
@@ -307,8 +307,8 @@ it("fits a phone: the list of conversations is a sheet", { skip }, async (t) => 
   await client.call(sessions.patch, { key: "agent:main:alpha", label: "alpha" });
   const page = await open("/chat", { isPhone: true, locale: "de-DE" });
   await page.getByText("Hallo, ich bin main").waitFor();
-  await page.getByRole("button", { name: "Unterhaltungen" }).click();
-  const sheet = page.getByRole("dialog", { name: "Unterhaltungen" });
+  await page.getByRole("button", { name: "Gespräche" }).click();
+  const sheet = page.getByRole("dialog", { name: "Gespräche" });
   await sheet.getByRole("link", { name: /^alpha/ }).click();
   await sheet.waitFor({ state: "detached" });
   await page.getByRole("heading", { name: "alpha" }).waitFor();

@@ -180,12 +180,12 @@ it(
 
     await patchElsewhere(scene, "{ logging: { level: 'debug' }, cron: { maxConcurrentRuns: 2 } }");
     await apply(page);
-    await page.getByText("Your changes are on top of the new file").waitFor();
+    await page.getByText("Your changes now apply to the new file").waitFor();
     const conflicts = page.getByRole("region", { name: "Changed by both" });
     await conflicts.getByText("logging.level").waitFor();
     assert.equal(await conflicts.getByRole("button").count(), 2, "the other key has no conflict");
     assert.ok(await page.getByRole("button", { name: "Review" }).isDisabled());
-    await conflicts.getByRole("button", { name: "Take theirs: debug" }).click();
+    await conflicts.getByRole("button", { name: "Use theirs: debug" }).click();
     await apply(page);
     await applied(page);
     const { logging, cron } = await parsed(scene);

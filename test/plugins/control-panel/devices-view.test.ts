@@ -154,7 +154,7 @@ it("judges requests, manages devices and tokens, and invites a browser", { skip,
 
   await t.test("without the right to pair, people learn why they see no devices", async () => {
     const reader = await openWith(scene, "/devices", ["operator.read"]);
-    await reader.getByText("This browser lacks the right operator.pairing").waitFor();
+    await reader.getByText("This browser lacks the scope operator.pairing").waitFor();
     assert.equal(await reader.getByRole("button", { name: "Invite" }).count(), 0);
   });
 });

@@ -85,7 +85,7 @@ describe("a link of a stranger", { skip, concurrency: 2 }, () => {
     const page = await newPage();
     await page.goto(`${address}/?gatewayUrl=${encodeURIComponent(url)}`);
     await page.getByRole("button", { name: "Connect to it" }).click();
-    await heading(page, "This browser waits for an approval").waitFor();
+    await heading(page, "This browser needs approval").waitFor();
     assert.equal(await page.locator(".command code").innerText(), "svc devices approve");
     problems.length = 0; // as above
   });

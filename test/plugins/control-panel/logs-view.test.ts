@@ -106,7 +106,7 @@ it("holds 100,000 lines and lets the oldest go", { skip: without("chromium") }, 
   t.diagnostic(`99,000 lines read after ${Math.round(read)} ms; longest frame of scrolling ${scrolling} ms`);
 
   await appendFile(file, many(99_000, 2_000));
-  await page.getByText("100,000 lines · full; continues at the end").waitFor();
+  await page.getByText("100,000 lines · full, scroll to the end to continue").waitFor();
   const top = await list.evaluate((element) => element.scrollTop);
   await page.getByRole("button", { name: "To the end" }).click();
   await page.getByRole("log").getByText("number 100999", { exact: true }).waitFor();

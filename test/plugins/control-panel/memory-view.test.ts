@@ -55,7 +55,7 @@ it("searches, edits and indexes the memory", { skip: without("chromium") }, asyn
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("changed elsewhere").waitFor();
     assert.equal(await readFile(path, "utf8"), "theirs");
-    await page.getByRole("button", { name: "Take it" }).click();
+    await page.getByRole("button", { name: "Use changed file" }).click();
     await shows(page, "theirs");
   });
 

@@ -98,7 +98,7 @@ it("tells of a newer version and of a device that waits, as soon as the gateway 
   await page.getByText("Version 0.2.0 is available").waitFor();
   await page.getByText("svc update").waitFor();
   await client.call(nodes.pairRequest, { nodeId: "kitchen", displayName: "Kitchen" });
-  await page.getByText("1 device waits for an approval").waitFor();
+  await page.getByText("1 device needs approval").waitFor();
 });
 
 it("works with few plugins, and on a phone", options, async (t) => {
@@ -106,7 +106,7 @@ it("works with few plugins, and on a phone", options, async (t) => {
   const { open } = await openPanel(t, { config: { plugins: { use } } });
   const page = await open("/overview", { isPhone: true });
   await page.getByText("healthy").waitFor();
-  await page.getByText("Everything runs, and nothing waits for you.").waitFor();
+  await page.getByText("Everything is running. Nothing needs your attention.").waitFor();
   assert.equal(await page.getByRole("heading", { name: "Next jobs" }).count(), 0);
   assert.equal(await page.getByRole("alert").count(), 0);
   assert.equal(await isTooWide(page), false);

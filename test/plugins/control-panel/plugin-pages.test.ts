@@ -61,7 +61,9 @@ it("lets a page reach its own plugin and nothing else", { skip }, async (t) => {
     },
   });
   const page = await open("/page?id=spy");
-  await page.getByText("The page asks for what its plugin does not offer: config.get, chat").waitFor();
+  await page
+    .getByText("The page requests methods or events that its plugin does not offer: config.get, chat")
+    .waitFor();
   const out = page.frameLocator("iframe").locator("#out");
   await out.getByText("own").waitFor();
   const refused = "refused";

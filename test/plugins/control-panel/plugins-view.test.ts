@@ -60,7 +60,7 @@ it(
     await dialog.getByRole("button", { name: "Cancel" }).click();
 
     await ask(guest.path);
-    await dialog.getByText(`What ${guest.id} does and asks for:`).waitFor();
+    await dialog.getByText(`${guest.id} requests:`).waitFor();
     assert.ok((await dialog.getByRole("listitem").count()) > 0);
     assert.equal(await isThere(), false);
     await dialog.getByRole("button", { name: "Cancel" }).click();

@@ -93,9 +93,9 @@ it("asks every kind of question, goes on after a failure, and says what to do ne
   await press(page, "Continue");
   await page.getByText("Broken: skipped").waitFor();
   await press(page, "Continue");
-  await page.getByRole("heading", { name: "The setup is done" }).waitFor();
+  await page.getByRole("heading", { name: "The setup is complete" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Connect a channel" }).count(), 0, "its plugin is not loaded");
-  await press(page, "See the state of the gateway");
+  await press(page, "Open the overview");
   await page.waitForURL("**/overview");
 });
 
@@ -108,7 +108,7 @@ it(
     const page = await open("/setup", { isPhone: true });
     await press(page, "Start the setup");
     await page.getByText("A setup is already running").waitFor();
-    await press(page, "Continue it");
+    await press(page, "Continue");
     await press(page, "Continue");
     await page.getByText("Your name?").waitFor();
     await page.reload();
@@ -124,7 +124,7 @@ it(
     await client.call(wizard.start, {});
     await press(page, "Start again");
     await press(page, "Start the setup");
-    await press(page, "End it and start anew");
+    await press(page, "End and start again");
     await page.getByRole("heading", { name: /Welcome/ }).waitFor();
   },
 );

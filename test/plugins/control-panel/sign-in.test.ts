@@ -78,7 +78,7 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     await page.addInitScript(`for (const name of ["localStorage", "sessionStorage", "indexedDB"])
       Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });`);
     await page.goto(`${address}/#token=${gateway.token}`);
-    await page.getByRole("heading", { name: "This browser stores nothing" }).waitFor();
+    await page.getByRole("heading", { name: "Browser storage is blocked" }).waitFor();
   });
 
   it("leads to the first view that the browser may use", async (t) => {
@@ -134,7 +134,7 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     });
     const page = await newPage();
     await page.goto(`${address}/#token=${gateway.token}`);
-    await page.getByRole("heading", { name: "This browser waits for an approval" }).waitFor();
+    await page.getByRole("heading", { name: "This browser needs approval" }).waitFor();
     const { pending } = await client.call(devices.list, {});
     const requestId = pending[0]?.requestId ?? "";
     await page.getByText(`svc devices approve ${requestId}`).waitFor();
@@ -238,7 +238,7 @@ describe("a page over plain HTTP from another machine", { skip }, () => {
     const { browser, address } = await openPanel(t, { config: { gateway: { controlUi: { allowedOrigins: ["*"] } } } });
     const page = await (await browser.newContext()).newPage();
     await page.goto(`http://panel.example:${new URL(address).port}/`); // a name that the browser finds on this machine
-    await page.getByRole("heading", { name: "This address is not safe enough to sign in" }).waitFor();
+    await page.getByRole("heading", { name: "This address is not secure" }).waitFor();
     await page.getByText("ssh -N -L").waitFor();
     await page.getByText("gateway.tls.enabled").waitFor();
   });

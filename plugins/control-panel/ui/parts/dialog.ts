@@ -1,6 +1,7 @@
 /** Questions in front of the page. A native dialog: the browser keeps the focus inside, and Escape cancels. */
 import { html, nothing, render, type TemplateResult } from "lit";
 import { t } from "../core/text.ts";
+import { textOf } from "./form.ts";
 import { failed } from "./show.ts";
 
 export interface DialogOptions<T> {
@@ -122,7 +123,7 @@ export async function askFor(options: {
       const submit = async (event: SubmitEvent) => {
         event.preventDefault();
         const data = new FormData(event.target as HTMLFormElement);
-        const values = Object.fromEntries(fields.map(({ name }) => [name, textIn(data, name)]));
+        const values = Object.fromEntries(fields.map(({ name }) => [name, textOf(data, name)]));
         isBusy = true;
         redraw();
         try {
@@ -145,12 +146,6 @@ export async function askFor(options: {
       </form>`;
     },
   });
-}
-
-/** The value of a text field. */
-export function textIn(data: FormData, name: string): string {
-  const value = data.get(name);
-  return typeof value === "string" ? value : "";
 }
 
 function drawField(field: Field): TemplateResult {

@@ -2,6 +2,7 @@
 import { html, type TemplateResult } from "lit";
 import type { IconNode } from "lucide";
 import { icon } from "./icon.ts";
+import "./menu.css";
 
 export interface MenuItem {
   readonly label: string;

@@ -1,50 +1,51 @@
-/** Tabs: arrow keys move between them, as screen readers announce. */
+/** Tabs: one is selected, arrow keys move between them. */
 import { html, type TemplateResult } from "lit";
 import { ref } from "lit/directives/ref.js";
 import "./tabs.css";
 
-export interface Tabs<T extends string> {
+/** @param content drawn below the tabs: that of the selected one */
+export function tabs<Id extends string>(options: {
   readonly label: string;
-  readonly tabs: readonly (readonly [id: T, label: string])[];
-  readonly chosen: T;
-  readonly choose: (id: T) => void;
-  /** Draws the chosen one. */
+  readonly tabs: readonly (readonly [id: Id, text: string])[];
+  readonly selected: Id;
+  readonly select: (id: Id) => void;
   readonly content: () => TemplateResult;
-}
-
-export function tabs<T extends string>({ label, tabs: all, chosen, choose, content }: Tabs<T>): TemplateResult {
+}): TemplateResult {
+  const { label, tabs: all, selected, select, content } = options;
   const move = (event: KeyboardEvent) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
-    const index = all.findIndex(([id]) => id === chosen);
-    const next = (index + step + all.length) % all.length;
-    const target = (event.currentTarget as Element).children[next] as HTMLElement | undefined;
-    const id = all[next]?.[0];
-    if (id === undefined) return;
+    const at = all.findIndex(([id]) => id === selected);
+    const steps: Readonly<Record<string, number>> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 };
+    const step = steps[event.key];
+    const next = step === undefined ? undefined : all.at(step % all.length);
+    if (!next) return;
     event.preventDefault();
-    choose(id);
-    target?.focus();
+    select(next[0]);
+    const list = event.currentTarget as HTMLElement;
+    list.querySelector<HTMLElement>(`[data-tab="${next[0]}"]`)?.focus();
   };
-  return html`<div class="tabs" role="tablist" aria-label=${label} @keydown=${move}>
+  const reveal = (list?: Element) => {
+    if (!(list instanceof HTMLElement) || list.dataset["shown"] === selected) return;
+    list.dataset["shown"] = selected;
+    requestAnimationFrame(() => {
+      const tab = list.querySelector<HTMLElement>('[aria-selected="true"]');
+      if (tab) list.scrollLeft = tab.offsetLeft - list.offsetLeft - list.clientWidth / 3;
+    });
+  };
+  return html`<div class="tabs" role="tablist" aria-label=${label} @keydown=${move} ${ref(reveal)}>
       ${all.map(
         ([id, text]) =>
           html`<button
             role="tab"
             id=${`tab-${id}`}
-            aria-selected=${id === chosen}
+            data-tab=${id}
+            aria-selected=${id === selected}
             aria-controls="tab-content"
-            tabindex=${id === chosen ? 0 : -1}
-            ${ref(id === chosen ? toSight : undefined)}
-            @click=${() => choose(id)}
+            tabindex=${id === selected ? 0 : -1}
+            @click=${() => select(id)}
           >
             ${text}
           </button>`,
       )}
     </div>
-    <div id="tab-content" class="tab-content" role="tabpanel" aria-labelledby=${`tab-${chosen}`}>${content()}</div>`;
-}
-
-/** Narrow screens show only some of the tabs. */
-function toSight(tab: Element | undefined): void {
-  requestAnimationFrame(() => tab?.scrollIntoView({ block: "nearest", inline: "nearest" }));
+    <div id="tab-content" class="tab-content" role="tabpanel" aria-labelledby=${`tab-${selected}`}>${content()}</div>`;
 }

@@ -2,7 +2,7 @@
 import { execApproval, execApprovalRequested, execApprovalResolved } from "@svc/sdk/approvals";
 import { panel, type PanelPageEntry } from "@svc/sdk/panel";
 import { html, nothing, type TemplateResult } from "lit";
-import { Menu, Puzzle, SlidersHorizontal } from "lucide";
+import { BadgeCheck, Menu, Puzzle, SlidersHorizontal } from "lucide";
 import { hrefOf } from "../core/address.ts";
 import { type App, contextFor, type View, type ViewContext } from "../core/app.ts";
 import { t } from "../core/text.ts";
@@ -207,8 +207,13 @@ export function createShell(app: App): Shell {
           }
           ${
             waitingCount > 0 && app.place.view !== "approvals"
-              ? html`<button class="accent" @click=${() => app.go("approvals")}>
-                  ${t.shell.waitingApprovals(waitingCount)}
+              ? html`<button
+                  class="accent"
+                  aria-label=${t.shell.waitingApprovals(waitingCount)}
+                  @click=${() => app.go("approvals")}
+                >
+                  ${icon(BadgeCheck)}<span class="in-words">${t.shell.waitingApprovals(waitingCount)}</span
+                  ><span class="in-short">${waitingCount}</span>
                 </button>`
               : nothing
           }

@@ -6,7 +6,7 @@ import type { Connection, ConnectionState } from "../core/connection.ts";
 import type { NoDevice } from "../core/device.ts";
 import type { App } from "../core/app.ts";
 import { t } from "../core/text.ts";
-import { textIn } from "../parts/dialog.ts";
+import { textOf } from "../parts/form.ts";
 import { icon } from "../parts/icon.ts";
 import { failed } from "../parts/show.ts";
 import { command } from "../parts/command.ts";
@@ -79,7 +79,7 @@ function panel(title: string, body: TemplateResult): TemplateResult {
 function secretForm(submit: (secret: string) => void, reason: unknown): TemplateResult {
   const onSubmit = (event: SubmitEvent) => {
     event.preventDefault();
-    const secret = textIn(new FormData(event.target as HTMLFormElement), "secret").trim();
+    const secret = textOf(new FormData(event.target as HTMLFormElement), "secret").trim();
     if (secret !== "") submit(secret);
   };
   return html`${reason === undefined ? nothing : failed(reason)}

@@ -49,6 +49,7 @@ export default ((context) => {
   context.onFresh(() => void (log.entries.length === 0 ? log.restart() : log.follow()));
   if (context.connection.state.kind === "connected") void log.restart();
 
+  const isFiltered = () => Object.values(filter).some((value) => value !== "");
   const change = (name: keyof typeof filter) => (event: Event) => {
     filter[name] = (event.target as HTMLInputElement).value;
     clearTimeout(typing);
@@ -180,7 +181,7 @@ export default ((context) => {
               )
             : log.isLoading || log.isReadingBack
               ? waiting()
-              : empty(t.logs.none, log.file === undefined ? undefined : t.logs.noneText)
+              : empty(isFiltered() ? t.logs.noMatch : t.logs.none, log.file === undefined ? undefined : t.logs.noneText)
         }
       </div>`,
   };

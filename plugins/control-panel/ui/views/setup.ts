@@ -9,6 +9,7 @@ import type { OpenView } from "../core/app.ts";
 import { t } from "../core/text.ts";
 import { command } from "../parts/command.ts";
 import { confirm } from "../parts/dialog.ts";
+import { textOf } from "../parts/form.ts";
 import { icon } from "../parts/icon.ts";
 import { failed } from "../parts/show.ts";
 import { relative } from "../parts/time.ts";
@@ -17,11 +18,6 @@ import "./setup.css";
 type Progress = ResultOf<typeof wizard.next>;
 type Step = NonNullable<Progress["step"]>;
 type Option = NonNullable<Step["options"]>[number];
-
-function textOf(data: FormData, name: string): string {
-  const value = data.get(name);
-  return typeof value === "string" ? value : "";
-}
 
 /** Where the page stands. `before` also follows the end of a session. */
 type Stage =

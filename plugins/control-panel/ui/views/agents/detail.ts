@@ -7,7 +7,7 @@ import { contextFor, type ViewContext } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { show } from "../../parts/show.ts";
-import { tabs } from "../../parts/tab-list.ts";
+import { tabs } from "../../parts/tabs.ts";
 import { avatarOf, nameOf } from "./avatar.ts";
 import { type AgentTab, loadSettings } from "./entries.ts";
 import { filesTab } from "./files.ts";
@@ -111,7 +111,7 @@ export function createDetail(parent: ViewContext, id: string): Detail {
                 selected,
                 select: (next) =>
                   context.go("agents", { agent: id, tab: next === "overview" ? undefined : next }, { replace: true }),
-                content: content(selected),
+                content: () => content(selected),
               })}`,
         )}
       </div>`;

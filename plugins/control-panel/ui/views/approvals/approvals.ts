@@ -218,8 +218,8 @@ export default ((context) => {
         ${tabs({
           label: t.approvals.title,
           tabs: offered.map((one) => [one, label(one)]),
-          chosen: tab(),
-          choose: (one) => context.go("approvals", { tab: one === "waiting" ? undefined : one }, { replace: true }),
+          selected: tab(),
+          select: (one) => context.go("approvals", { tab: one === "waiting" ? undefined : one }, { replace: true }),
           content: () =>
             html`<h2 class="unseen">${t.approvals.tabs[tab()]}</h2>
               ${content[tab()]()}`,

@@ -194,7 +194,7 @@ function storedCalls(messages: readonly ChatMessage[], run: LiveRun): ReadonlySe
 }
 
 /** The text of a run, which is the text of all its answers, without the answers that the history has already. */
-export function unstored(run: LiveRun, messages: readonly ChatMessage[]): string {
+function unstored(run: LiveRun, messages: readonly ChatMessage[]): string {
   const said = since(messages, run)
     .filter(({ role, provider }) => role === "assistant" && provider !== "svc")
     .map((message) => textOf(message).trim())

@@ -111,7 +111,7 @@ export function holdsSecret(value: unknown): boolean {
 }
 
 /** A copy without hidden secrets: the gateway would restore them by the place in the list, which is another one now. */
-export function withoutSecrets(value: unknown): unknown {
+function withoutSecrets(value: unknown): unknown {
   if (typeof value === "string") return value.includes(REDACTED) ? undefined : value;
   if (Array.isArray(value)) return value.map(withoutSecrets).filter((item) => item !== undefined);
   if (!isObject(value)) return value;

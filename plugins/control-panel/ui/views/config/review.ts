@@ -65,7 +65,7 @@ export function review({ content, needsRestart, write, refused }: ReviewOptions)
 }
 
 /** Problems that the gateway named. */
-export function issuesOf(error: unknown): readonly Issue[] {
+function issuesOf(error: unknown): readonly Issue[] {
   const { issues } = Object(isGatewayError(error) ? error.details : undefined) as { readonly issues?: unknown };
   return Array.isArray(issues) ? (issues as readonly Issue[]) : [];
 }

@@ -13,7 +13,7 @@ import { failed, waiting } from "../../parts/show.ts";
 const TTL_MS = 15 * 60_000;
 
 /** @param gateway WebSocket address of the gateway */
-export function inviteLink(gateway: string, token: string): string {
+function inviteLink(gateway: string, token: string): string {
   return `${gateway.replace(/^ws/, "http")}${BASE.pathname}#invite=${encodeURIComponent(token)}`;
 }
 

@@ -116,11 +116,12 @@ export function drawPaired(
     </li>`;
 
   return html`<article class="card" aria-label=${name}>
-    <header>
-      <h3 class="break">${name}</h3>
-      ${isOwn ? badge(t.devices.thisBrowser, "accent") : nothing}
-      ${isConnected ? badge(t.devices.connected, "good") : nothing} ${roles.map((role) => badge(role))}
-      <span class="fill"></span>
+    <header class="titled">
+      <div class="line">
+        <h3 class="break">${name}</h3>
+        ${isOwn ? badge(t.devices.thisBrowser, "accent") : nothing}
+        ${isConnected ? badge(t.devices.connected, "good") : nothing} ${roles.map((role) => badge(role))}
+      </div>
       <button class="plain" aria-label=${t.devices.renameOf(name)} title=${t.devices.rename} @click=${rename}>
         ${icon(Pencil)}
       </button>
@@ -133,7 +134,7 @@ export function drawPaired(
       [t.devices.platform, [platform, deviceFamily].filter(Boolean).join(" · ")],
       [t.devices.client, [clientId, clientMode].filter(Boolean).join(" · ")],
       [t.devices.address, remoteIp],
-      [t.devices.scopes, device.scopes && scopes(device.scopes)],
+      [t.devices.scopes, device.scopes?.length ? scopes(device.scopes) : undefined],
       [t.devices.approved, ago(device.approvedAtMs)],
       [t.devices.id, html`<code title=${deviceId}>${deviceId.slice(0, 16)} …</code>`],
     ])}

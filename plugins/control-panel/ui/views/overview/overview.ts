@@ -14,11 +14,11 @@ import { ArrowRight, CheckCircle2, CircleAlert, Info, MessageSquare, Radio, Tria
 import { hrefOf } from "../../core/address.ts";
 import type { OpenView } from "../../core/app.ts";
 import type { Resource } from "../../core/resource.ts";
-import { locale, t } from "../../core/text.ts";
+import { t } from "../../core/text.ts";
 import { command } from "../../parts/command.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, empty, facts, show } from "../../parts/show.ts";
-import { ago, bytes, compact, duration } from "../../parts/time.ts";
+import { ago, bytes, compact, dollars, duration } from "../../parts/time.ts";
 import { titleOf } from "../sessions.ts";
 import { type Need, watchNeeds } from "./attention.ts";
 import "./overview.css";
@@ -280,7 +280,7 @@ export default ((context) => {
               ? empty(t.overview.noUsage)
               : html`${facts([
                     [t.overview.tokens, compact(totals.totalTokens)],
-                    [t.overview.cost, money(totals.totalCost)],
+                    [t.overview.cost, dollars(totals.totalCost)],
                     [t.overview.unpriced, totals.missingCostEntries === 0 ? undefined : totals.missingCostEntries],
                   ])}
                   <p>${link("usage", t.views.usage)}</p>`,
@@ -311,8 +311,4 @@ function todayRange() {
   const rest = size % 60 === 0 ? "" : `:${String(size % 60).padStart(2, "0")}`;
   const utcOffset = `UTC${minutes < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest}`;
   return { startDate: date, endDate: date, mode: "specific", utcOffset };
-}
-
-function money(amount: number): string {
-  return amount.toLocaleString(locale, { style: "currency", currency: "USD" });
 }

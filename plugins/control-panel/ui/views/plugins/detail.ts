@@ -251,8 +251,8 @@ export function createPluginDetail(
         body: tabs({
           label: id,
           tabs: all,
-          chosen: tab,
-          choose: (chosen) => {
+          selected: tab,
+          select: (chosen) => {
             tab = chosen;
             context.redraw();
           },

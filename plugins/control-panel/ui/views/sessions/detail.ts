@@ -113,8 +113,8 @@ export function createDetail(context: ViewContext, actions: DetailActions): { dr
         body: tabs({
           label: titleOf(row),
           tabs: all,
-          chosen: open,
-          choose: (chosen) => {
+          selected: open,
+          select: (chosen) => {
             tab = chosen;
             context.redraw();
           },
