@@ -76,5 +76,5 @@ it("works beside the panel of the gateway when a stranger serves it", { skip }, 
   await open("/overview");
   const page = await (await browser.newContext()).newPage();
   const query = new URLSearchParams({ gatewayUrl: gateway.url, token: gateway.token });
-  assert.deepEqual(await visit(page, `${elsewhere}/overview?${query}`), []);
+  assert.deepEqual(await visit(page, `${elsewhere}/overview?${query.toString()}`), []);
 });
