@@ -89,7 +89,7 @@ it("decides requests, and keeps what was decided and granted", { skip, timeout: 
     const other = await open("/sessions");
     const decided = ask("later");
     await other.getByRole("status").getByText("Approval needed: later").waitFor();
-    await other.getByRole("button", { name: "Look" }).click();
+    await other.getByRole("button", { name: "View" }).click();
     await other.getByRole("button", { name: "Deny" }).click();
     assert.equal((await decided).decision, "deny");
   });

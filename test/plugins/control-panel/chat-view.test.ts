@@ -231,9 +231,9 @@ it("speaks another language at once, and closes dialogs with the way back", { sk
   await page.getByRole("button", { name: "Panel settings" }).click();
   await page.getByLabel("Language").selectOption("de");
   await page.getByRole("button", { name: "Schließen" }).click();
-  await page.getByPlaceholder("Nachricht an main").waitFor();
-  await page.getByPlaceholder("Unterhaltungen suchen").waitFor();
-  assert.equal(await page.getByPlaceholder("Nachricht an main").inputValue(), "half a sentence");
+  await page.getByPlaceholder("Nachricht an Assistant").waitFor();
+  await page.getByPlaceholder("Gespräche suchen").waitFor();
+  assert.equal(await page.getByPlaceholder("Nachricht an Assistant").inputValue(), "half a sentence");
   await page.locator("header.bar button").last().click();
   await page.getByRole("dialog").waitFor();
   await page.goBack();
@@ -306,7 +306,7 @@ it("fits a phone: the list of conversations is a sheet", { skip }, async (t) => 
   await create(client, "agent:main:alpha");
   await client.call(sessions.patch, { key: "agent:main:alpha", label: "alpha" });
   const page = await open("/chat", { isPhone: true, locale: "de-DE" });
-  await page.getByText("Hallo, ich bin main").waitFor();
+  await page.getByText("Hallo, ich bin Assistant").waitFor();
   await page.getByRole("button", { name: "Gespräche" }).click();
   const sheet = page.getByRole("dialog", { name: "Gespräche" });
   await sheet.getByRole("link", { name: /^alpha/ }).click();

@@ -191,7 +191,7 @@ export const de: Texts = {
     groups: "Aufgeführte Gruppen",
     groupsHint:
       "Kennungen von Gruppen, eine je Zeile. * steht für alle. Eine aufgeführte Gruppe behält ihre Einstellungen.",
-    groupAllowFrom: "Zugelassene Personen in Gruppen",
+    groupAllowFrom: "In Gruppen zugelassene Personen",
     groupAllowFromHint: "Kennungen von Personen, eine je Zeile. Leer: alle in der Gruppe.",
     requireMention: "In Gruppen nur auf Nachrichten antworten, die den Agenten erwähnen",
     logIn: "Anmelden",

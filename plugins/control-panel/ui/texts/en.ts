@@ -666,7 +666,7 @@ export const en = {
     },
     groups: "Listed groups",
     groupsHint: "Group ids, one per line. * means all groups. A listed group keeps its settings.",
-    groupAllowFrom: "Allowed people in groups",
+    groupAllowFrom: "People allowed in groups",
     groupAllowFromHint: "User ids, one per line. Empty: everyone in the group.",
     requireMention: "In groups, answer only messages that mention the agent",
     logIn: "Log in",
