@@ -81,7 +81,7 @@ it("holds 100,000 lines and lets the oldest go", { skip: without("chromium") }, 
   const { client, open } = await openPanel(t, { config: { logging: { file: "own.log" } } });
   const { file } = await client.call(logs.tail, {});
   const page = await open("/logs");
-  await page.getByText("No line matches").waitFor();
+  await page.getByText("No lines yet").waitFor();
   await appendFile(file, line("number 0"));
   await page.getByRole("log").getByText("number 0").waitFor();
   const many = (from: number, count: number) =>

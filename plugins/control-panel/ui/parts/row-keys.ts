@@ -11,6 +11,9 @@ const STEPS: Readonly<Record<string, (from: number, count: number) => number>> =
   End: (_from, count) => count - 1,
 };
 
+/** Rows that get the focus in one of the next frames; further keys continue from there. */
+const awaited = new WeakMap<SvcRows, number>();
+
 /** Handler for `keydown` of `<svc-rows>`. @param count rows of the list */
 export function moveInRows(event: KeyboardEvent, count: number): void {
   const step = STEPS[event.key];
@@ -26,15 +29,18 @@ export function moveInRows(event: KeyboardEvent, count: number): void {
     return;
   event.preventDefault();
   const list = event.currentTarget as SvcRows;
-  const from = Number(target.closest<HTMLElement>(".row")?.dataset["index"] ?? -1);
+  const from = awaited.get(list) ?? Number(target.closest<HTMLElement>(".row")?.dataset["index"] ?? -1);
   const index = Math.min(Math.max(step(from, count), 0), count - 1);
+  awaited.set(list, index);
   list.scrollToIndex(index, "auto");
   focusSoon(list, index, 10);
 }
 
 /** The row may only get into the document in one of the next frames. */
 function focusSoon(list: SvcRows, index: number, frames: number): void {
+  if (awaited.get(list) !== index) return;
   const found = list.querySelector<HTMLElement>(`.row[data-index="${index}"] [data-focus]`);
-  if (found) return found.focus({ preventScroll: true });
-  if (frames > 0) requestAnimationFrame(() => focusSoon(list, index, frames - 1));
+  if (!found && frames > 0) return void requestAnimationFrame(() => focusSoon(list, index, frames - 1));
+  awaited.delete(list);
+  found?.focus({ preventScroll: true });
 }
