@@ -341,7 +341,7 @@ export const de: Texts = {
 
   approvals: {
     title: "Freigaben",
-    tabs: { waiting: "Offen", decided: "Entschieden", grants: "Dauerhaft erlaubt", rules: "Regeln für Befehle" },
+    tabs: { waiting: "Offen", decided: "Entschieden", grants: "Erlaubnisse", rules: "Regeln für Befehle" },
     arrived: (command) => `Freigabe nötig: ${command}`,
     look: "Ansehen",
     none: "Keine offene Freigabe",
@@ -353,7 +353,7 @@ export const de: Texts = {
     over: "abgelaufen",
     once: "Einmal erlauben",
     allow: "Erlauben",
-    allowFor: "Dauerhaft erlauben",
+    allowFor: "Länger erlauben",
     deny: "Ablehnen",
     argv: "Argumente, einzeln",
     emptyWord: "(leer)",
@@ -371,7 +371,7 @@ export const de: Texts = {
     askedBy: "Gefragt von",
     policy: "Regel",
     asked: "Gefragt",
-    lastingCovers: "Dauerhafte Erlaubnis umfasst",
+    lastingCovers: "Eine Erlaubnis umfasst",
     covers: {
       command:
         "Genau diesen Befehl, mit denselben Argumenten, in demselben Verzeichnis, für diesen Agenten und dieses Gespräch.",
@@ -383,7 +383,7 @@ export const de: Texts = {
     exactly: "Genau diese Anfrage",
     forSession: "Mehr, in diesem Gespräch",
     duration: "Wie lange",
-    durationHint: "Unter „Dauerhaft erlaubt“ jederzeit widerrufbar.",
+    durationHint: "Unter Erlaubnisse jederzeit widerrufbar.",
     always: "90 Tage (auf Nodes: unbegrenzt, in der Liste der Node)",
     expired: "abgelaufen",
     denied: "abgelehnt",
@@ -394,7 +394,7 @@ export const de: Texts = {
     reason: "Warum",
     used: "Zuletzt benutzt",
     noHistory: "Noch keine Entscheidung",
-    noGrants: "Nichts ist dauerhaft erlaubt",
+    noGrants: "Keine Erlaubnis",
     noGrantsText: "Anfragen, die für eine Zeit oder ein Gespräch erlaubt wurden, stehen hier.",
     revoke: "Widerrufen",
     revokeText: "Dieser Befehl braucht wieder eine Freigabe:",
