@@ -122,8 +122,8 @@ export interface RouteSpec<B extends TSchema = TSchema> {
    */
   readonly refusesUpgrade?: boolean;
   /**
-   * Serves only paths that no other route serves, with any method; the path must end with `*name`, and `params` is empty. A handler that throws `NOT_FOUND`
-   * leaves the request to the next fallback route, and finally to the gateway's own 404. Default false.
+   * Serves only paths that no other route serves, with any method. `path` is a fixed beginning and `/*name`; `params` is empty. A handler
+   * that throws `NOT_FOUND` leaves the request to the next fallback route, and finally to the gateway's own 404. Default false.
    */
   readonly isFallback?: boolean;
   handler(request: RouteRequest<Static<B>>): RouteReply | Promise<RouteReply>;

@@ -6,10 +6,10 @@ import { VERSION } from "@svc/host/local";
 import { readKeptToken } from "@svc/host/state";
 import { commandText } from "@svc/sdk/cli";
 import type { PluginReport } from "@svc/sdk/plugins";
+import { announcedLines } from "./announcements.ts";
 import type { Output } from "./output.ts";
 import { CLI_DIRECTORY } from "./package-json.ts";
 import { wrap } from "./wrap.ts";
-import { announcedLines } from "./announcements.ts";
 import { installedCommands } from "./plugin-verbs.ts";
 
 /** @param failed is told why a command of a plugin adds no lines */

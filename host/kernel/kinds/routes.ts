@@ -35,9 +35,12 @@ export const routes = defineKind<DeclaredRoute>({
     const open = entries.find(({ route: { auth, scope } }) => auth !== "plugin" && scope === undefined)?.route;
     if (open) return `route ${open.method} ${open.path} has auth "${open.auth}" and no scope`;
     const closed = entries.find(
-      ({ route: { path, isFallback } }) => isFallback === true && !/\/\*\w+$/.test(path),
+      ({ route: { path, isFallback } }) => isFallback && !/^[^*:{]*\/\*\w+$/.test(path),
     )?.route;
-    return closed && `route ${closed.method} ${closed.path} is a fallback, so its path must end with /*name`;
+    return (
+      closed &&
+      `route ${closed.method} ${closed.path} is a fallback, so its path must end with /*name and have no other parameter`
+    );
   },
 
   adopt: ({ route }) => ({ route: { ...route, handler: (request) => route.handler(plain(request)) } }),

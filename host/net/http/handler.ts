@@ -161,12 +161,15 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
   const { routes: mounted, access, log } = options;
   let version = -1;
   let routes: (context: Context, next: Next) => Promise<unknown>;
+  let fallbacks: readonly LiveRoute[] = [];
 
   /** The router cannot remove a route, so each change of the routes needs a new router; requests in flight keep the old one. */
   function currentRoutes() {
     if (version === mounted.version) return routes;
     const router = new Router({ sensitive: true, strict: true }); // exactly one spelling per path
-    for (const entry of mounted.list()) {
+    const entries = mounted.list();
+    fallbacks = entries.filter(({ route }) => route.isFallback === true);
+    for (const entry of entries) {
       const { method, path, isFallback } = entry.route;
       if (isFallback === true) continue;
       try {
@@ -224,15 +227,13 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
 
   /** The fallback routes, one after the other, for a path that no other route serves with any method. */
   function serveFallback(context: Context, next: Next): Promise<unknown> {
-    const isKnown = (matchedBy(context)?.length ?? 0) > 0;
+    if (fallbacks.length === 0 || matchedBy(context)?.length) return next();
     const asked = context.method === "HEAD" ? "GET" : context.method;
     const path = canonicalPath(context.url) ?? "";
-    const fallbacks = mounted
-      .list()
-      .filter(({ route }) => route.method === asked && route.isFallback === true && path.startsWith(prefixOf(route)));
-    if (isKnown || fallbacks.length === 0) return next();
     Object.assign(context, { params: {} }); // otherwise set by the router
-    return fallbacks.reduceRight<Next>((following, entry) => () => serveRoute(context, following, entry), next)();
+    return fallbacks
+      .filter(({ route }) => route.method === asked && path.startsWith(prefixOf(route)))
+      .reduceRight<Next>((following, entry) => () => serveRoute(context, following, entry), next)();
   }
 
   /** Decodes the slashes of a path whose rest is one value of a route, and replaces the request's URL. */

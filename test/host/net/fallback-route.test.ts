@@ -81,10 +81,10 @@ it("answers with the failure of its handler, as any route", async (t) => {
   assert.equal((await ask("/plugins/broken/x")).status, 500);
 });
 
-it("must leave the end of its path open", async (t) => {
-  const { gateway } = await testGateway(t, {
-    plugins: [fallbackPlugin("page", "/plugins/page/exact", () => ({ body: "page" }))],
-  });
-  const report = gateway.plugins().find(({ id }) => id === "page");
-  assert.match(report?.reason ?? "", /is a fallback, so its path must end with \/\*name/);
+it("must leave the end of its path open, and nothing else", async (t) => {
+  for (const path of ["/plugins/page/exact", "/plugins/page/:id/*rest"]) {
+    const { gateway } = await testGateway(t, { plugins: [fallbackPlugin("page", path, () => ({ body: "page" }))] });
+    const report = gateway.plugins().find(({ id }) => id === "page");
+    assert.match(report?.reason ?? "", /is a fallback, so its path must end with \/\*name/, path);
+  }
 });
