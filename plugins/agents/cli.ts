@@ -1,7 +1,7 @@
 /** `svc agents ...`: agents, their identities and their files. */
-import { oneLine } from "@svc/kit/identity";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { oneLine } from "@svc/kit/identity";
 import { GatewayError, invalidRequest, isGatewayError, messageOf, type ParamsOf, type ResultOf } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";

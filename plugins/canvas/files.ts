@@ -1,48 +1,15 @@
 /** The files of the pages: regular files below the root, without links and hidden names. */
 import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { directoryWithin, readWithin } from "@svc/kit/files";
+import { contentTypeOf } from "@svc/kit/media";
 import { GatewayError, isGatewayError, notFound } from "@svc/sdk";
 import { createFile } from "@svc/sdk/files";
 import { FIRST_PAGE } from "./pages.ts";
 
 /** Choice: maximum bytes of a file, which is read as a whole. */
 const MAX_BYTES = 16 * 1_024 * 1_024;
-
-const TYPES: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".htm": "text/html; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".mjs": "text/javascript; charset=utf-8",
-  ".json": "application/json; charset=utf-8",
-  ".jsonl": "application/jsonl; charset=utf-8",
-  ".map": "application/json; charset=utf-8",
-  ".txt": "text/plain; charset=utf-8",
-  ".md": "text/markdown; charset=utf-8",
-  ".csv": "text/csv; charset=utf-8",
-  ".xml": "application/xml; charset=utf-8",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".gif": "image/gif",
-  ".webp": "image/webp",
-  ".avif": "image/avif",
-  ".ico": "image/x-icon",
-  ".woff": "font/woff",
-  ".woff2": "font/woff2",
-  ".ttf": "font/ttf",
-  ".otf": "font/otf",
-  ".mp3": "audio/mpeg",
-  ".ogg": "audio/ogg",
-  ".wav": "audio/wav",
-  ".mp4": "video/mp4",
-  ".webm": "video/webm",
-  ".wasm": "application/wasm",
-  ".pdf": "application/pdf",
-};
 
 export interface PageFile {
   readonly bytes: Buffer;
@@ -77,7 +44,7 @@ export async function readPage(root: string, name: string): Promise<PageFile | "
     const read = await readWithin(root, file, MAX_BYTES);
     if (!read) return missing(name);
     if (read.isCut) throw new GatewayError("PAYLOAD_TOO_LARGE", `a page file may have at most ${MAX_BYTES} bytes`);
-    return { bytes: read.bytes, type: TYPES[extname(file).toLowerCase()] ?? "application/octet-stream" };
+    return { bytes: read.bytes, type: contentTypeOf(file) };
   } catch (error) {
     if (isGatewayError(error) && error.code === "INVALID_REQUEST") return missing(name); // a link, a pipe, a directory
     throw error;

@@ -4,35 +4,18 @@ import type { Stats } from "node:fs";
 import { lstat, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { dirname, extname, join, relative, resolve, sep } from "node:path";
-import { readWithin } from "@svc/kit/files";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { hasCode, readWithin } from "@svc/kit/files";
+import { contentTypeOf } from "@svc/kit/media";
 import { isGatewayError } from "@svc/sdk";
 import { isInside } from "@svc/sdk/files";
 
 /** Choice: largest file in bytes that is served. */
 const MAX_BYTES = 16 * 1_024 * 1_024;
 
-const TYPES: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "application/javascript; charset=utf-8",
-  ".mjs": "application/javascript; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".json": "application/json; charset=utf-8",
-  ".map": "application/json; charset=utf-8",
-  ".webmanifest": "application/manifest+json; charset=utf-8",
-  ".txt": "text/plain; charset=utf-8",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".gif": "image/gif",
-  ".webp": "image/webp",
-  ".ico": "image/x-icon",
-  ".woff2": "font/woff2",
-};
-
+/** Spec: §3 names another type for scripts than the usual one. */
 export function typeOf(name: string): string {
-  return TYPES[extname(name).toLowerCase()] ?? "application/octet-stream";
+  return contentTypeOf(name).replace("text/javascript", "application/javascript");
 }
 
 /** Directory of the files. */
@@ -144,8 +127,4 @@ export class PerFile<T> {
     if (this.#values.size >= this.#max && oldest !== undefined) this.#values.delete(oldest);
     this.#values.set(key, value);
   }
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }

@@ -1,6 +1,6 @@
 /** Answers requests for the control panel. Spec: http/control-panel.md. */
 import { presentIdentity } from "@svc/kit/identity";
-import { GatewayError, isGatewayError, type Live, notFound, type RouteReply, type RouteRequest } from "@svc/sdk";
+import { isGatewayError, type Live, notFound, type RouteReply, type RouteRequest } from "@svc/sdk";
 import type { AgentIdentities, PresentedAgent } from "@svc/sdk/agents";
 import { panelBasePath, type PanelPlace } from "@svc/sdk/gateway";
 import type { PageFiles } from "./additions.ts";
@@ -70,7 +70,7 @@ export function createServe({
     const image = await unlessAway(() => agents.get()?.image(agentId, override));
     if (!image) return gone();
     const more = image.type === "image/svg+xml" ? SVG_HEADERS : {};
-    return content(headers, etagOf(image.bytes), { "Content-Type": image.type, ...more }, () => image.bytes);
+    return content(headers, etagOf(image.bytes), { "Content-Type": image.type, ...more }, image.bytes);
   }
 
   async function file({ headers }: Request, name: string, base: string, root: Root): Promise<RouteReply> {
@@ -101,7 +101,7 @@ export function createServe({
     if (!bytes) return gone();
     const etag = known ?? etagOf(bytes);
     if (known === undefined) etags.keep(key, etag);
-    return content(headers, etag, fixed, () => bytes);
+    return content(headers, etag, fixed, bytes);
   }
 
   async function page(headers: Request["headers"], index: Found, base: string): Promise<RouteReply> {
@@ -115,14 +115,14 @@ export function createServe({
       indexes.keep(key, kept);
     }
     const { text, etag } = kept;
-    return content(headers, etag, { "Content-Type": typeOf(INDEX), Vary: "Accept" }, () => text);
+    return content(headers, etag, { "Content-Type": typeOf(INDEX), Vary: "Accept" }, text);
   }
 
   return async (request) => {
     const at = place();
     if (!at.isServed) return notFound("the control panel is off: gateway.controlUi.enabled");
     const base = panelBasePath(at);
-    const target = targetOf(decoded(request.path), base, aliases());
+    const target = targetOf(decodeURIComponent(request.path), base, aliases()); // the host refuses paths that cannot be decoded
     switch (target.kind) {
       case "outside":
         return notFound("the control panel is served elsewhere");
@@ -144,10 +144,9 @@ export function createServe({
 
 /** The page works without the plugin `agents`, and while it starts. */
 async function present(agents: AgentIdentities | undefined, override: UiConfig["assistant"]): Promise<PresentedAgent> {
-  const given = override === undefined ? {} : { override };
-  const shown = await unlessAway(() => agents?.present(given));
+  const shown = await unlessAway(() => agents?.present(override));
   const none = { agentId: "main", name: undefined, configured: undefined, file: {}, hasImage: () => false };
-  return shown ?? presentIdentity({ ...none, ...given });
+  return shown ?? presentIdentity({ ...none, override });
 }
 
 async function unlessAway<T>(ask: () => Promise<T> | undefined): Promise<T | undefined> {
@@ -159,15 +158,6 @@ async function unlessAway<T>(ask: () => Promise<T> | undefined): Promise<T | und
   }
 }
 
-/** The host refuses paths that cannot be decoded. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch (error) {
-    throw new GatewayError("INVALID_REQUEST", "the path has an invalid escape", { cause: error });
-  }
-}
-
 function single(header: string | string[] | undefined): string | undefined {
   return typeof header === "string" ? header : header?.join(",");
 }
@@ -176,14 +166,9 @@ function acceptsBrotli(header: string | undefined): boolean {
   return (header ?? "").split(",").some((part) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(part));
 }
 
-function content(
-  headers: Request["headers"],
-  etag: string,
-  fixed: Headers,
-  body: () => string | Uint8Array,
-): RouteReply {
+function content(headers: Request["headers"], etag: string, fixed: Headers, body: string | Uint8Array): RouteReply {
   if (isKnownTo(single(headers["if-none-match"]), etag)) return unchanged(etag, fixed);
-  return { headers: { ...PANEL_HEADERS, ...fixed, ETag: etag }, body: body() };
+  return { headers: { ...PANEL_HEADERS, ...fixed, ETag: etag }, body };
 }
 
 /** Without the headers that describe a body. */

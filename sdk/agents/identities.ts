@@ -27,8 +27,8 @@ export interface AgentImage {
 
 /** Names and pictures of agents. Spec: http/control-panel.md §4 and §6. */
 export interface AgentIdentities {
-  /** @param options.agentId default: the default agent; an unknown agent has the defaults */
-  present(options: { readonly agentId?: string; readonly override?: IdentityOverride }): Promise<PresentedAgent>;
+  /** The default agent. */
+  present(override?: IdentityOverride): Promise<PresentedAgent>;
   /**
    * Address of the picture of an agent: a URL, or the path under which the control panel serves `image`. `undefined`:
    * it has none, or the agent is unknown.

@@ -1,8 +1,8 @@
 /** Names and pictures of the configured agents: the service `AgentIdentities`. Spec: http/control-panel.md §4 and §6. */
-import { extname } from "node:path";
 import { normalizeId } from "@svc/kit/agent-address";
 import { diskRefusal, readWithin, statWithin } from "@svc/kit/files";
 import { avatarKind, presentIdentity } from "@svc/kit/identity";
+import { contentTypeOf } from "@svc/kit/media";
 import { isGatewayError } from "@svc/sdk";
 import type { AgentIdentities, AgentImage, IdentityOverride } from "@svc/sdk/agents";
 import type { AgentSettings, ConfiguredAgents, Identity } from "./directory.ts";
@@ -13,14 +13,8 @@ const IDENTITY_HEAD_BYTES = 64 * 1024;
 /** Largest image in bytes that the control panel serves. Spec: http/control-panel.md §6. */
 const MAX_IMAGE_BYTES = 2_097_152;
 
-const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
-  [".png", "image/png"],
-  [".jpg", "image/jpeg"],
-  [".jpeg", "image/jpeg"],
-  [".gif", "image/gif"],
-  [".webp", "image/webp"],
-  [".svg", "image/svg+xml"],
-]);
+/** Images that are shown. Spec: http/control-panel.md §6. */
+const IMAGE = /\.(?:png|jpe?g|gif|webp|svg)$/i;
 
 /** @param base current base path of the control panel */
 export function createIdentities(agents: ConfiguredAgents, base: () => string): AgentIdentities {
@@ -43,10 +37,7 @@ export function createIdentities(agents: ConfiguredAgents, base: () => string): 
   }
 
   return {
-    async present({ agentId, override }) {
-      const id = agentId === undefined ? agents.defaultId : normalizeId(agentId);
-      return presentAgent(agents.settings(id), base(), override);
-    },
+    present: (override) => presentAgent(agents.settings(agents.defaultId), base(), override),
     async avatarUrl(agentId, override) {
       const picture = await pictureOf(agentId, override);
       return picture && (picture.url ?? `${base()}/avatar/${picture.id}`);
@@ -94,17 +85,16 @@ const nameOf = (path: string) => path.replace(/^\.\//, "");
 
 /** Whether `readImage` returns it, without reading it. */
 async function hasImage(workspace: string, path: string): Promise<boolean> {
-  if (!IMAGE_TYPES.has(extname(path).toLowerCase())) return false;
+  if (!IMAGE.test(path)) return false;
   const stats = await orNone(workspace, () => statWithin(workspace, nameOf(path)));
   return stats !== undefined && stats.size <= MAX_IMAGE_BYTES;
 }
 
 /** @returns `undefined` for a file that is missing, too large, not a regular file, or of another type */
 async function readImage(workspace: string, path: string): Promise<AgentImage | undefined> {
-  const type = IMAGE_TYPES.get(extname(path).toLowerCase());
-  if (type === undefined) return undefined;
+  if (!IMAGE.test(path)) return undefined;
   const file = await orNone(workspace, () => readWithin(workspace, nameOf(path), MAX_IMAGE_BYTES));
-  return file && !file.isCut ? { type, bytes: file.bytes } : undefined;
+  return file && !file.isCut ? { type: contentTypeOf(path), bytes: file.bytes } : undefined;
 }
 
 /** A link, a FIFO, a path outside the workspace, or a file that cannot be read counts as absent. */

@@ -5,4 +5,5 @@ export * from "./disk-refusal.ts";
 export * from "./folded-path.ts";
 export * from "./private.ts";
 export * from "./rooted.ts";
+export { hasCode } from "./rooted-steps.ts";
 export * from "./rooted-write.ts";
