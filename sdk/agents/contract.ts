@@ -2,6 +2,7 @@
  * Agents: `agent`, `agent.wait`, `agents.*` and the `agent` event. Spec: protocol/methods-agent.md, protocol/events.md
  * §3.
  */
+import { BaseHash } from "../base-hash.ts";
 import { defineContract, defineEvent } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
 
@@ -219,13 +220,7 @@ export const agents = defineContract("agents", {
       agentId: AgentId,
       name: NonEmpty,
       content: Type.String(),
-      baseHash: Type.Optional(
-        Type.String({
-          minLength: 1,
-          description:
-            "`hash` of the content it replaces, of the empty string if there was no file; another one is a CONFLICT; absent: not checked",
-        }),
-      ),
+      baseHash: BaseHash,
     }),
     result: Type.Object({
       ok: Type.Literal(true),

@@ -2,6 +2,7 @@
  * Memory: notes written by agents, and their indexes. Spec: protocol/methods-memory.md; choice: all methods except
  * `doctor.memory.status`.
  */
+import { BaseHash } from "../base-hash.ts";
 import { defineContract } from "../contract.ts";
 import { Strict, Type } from "../schema.ts";
 
@@ -141,13 +142,7 @@ export const memory = defineContract("memory", {
       agentId: AgentId,
       path: NotePath,
       content: Type.String(),
-      baseHash: Type.Optional(
-        Type.String({
-          minLength: 1,
-          description:
-            "`hash` of the content it replaces, of the empty string if there was no file; another one is a CONFLICT; absent: not checked",
-        }),
-      ),
+      baseHash: BaseHash,
     }),
     result: Type.Object({
       ok: Type.Literal(true),
