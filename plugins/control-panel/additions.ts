@@ -125,11 +125,8 @@ export class Additions implements PageFiles {
       const found = await pages.call(contribution, (page) =>
         // Anyone can request a file. An error that counts would let them send the plugin into quarantine.
         refusing(
-          withDeadline({ ms: FILE_MS, clock, signals: [stopped], late }, (signal) =>
-            untilAborted(
-              promised(() => page.file(file)),
-              signal,
-            ),
+          withDeadline({ ms: FILE_MS, clock, signals: [stopped], late }, async (signal) =>
+            untilAborted(page.file(file), signal),
           ),
         ),
       );
@@ -146,11 +143,8 @@ export class Additions implements PageFiles {
     const { cards, clock, stopped } = this.#parts;
     const late = () => `plugin ${card.plugin} did not answer within ${CARD_MS / 1_000} s`;
     return cards.call(card, async (value) => {
-      const content: unknown = await withDeadline({ ms: CARD_MS, clock, signals: [stopped], late }, (signal) =>
-        untilAborted(
-          promised(() => value.read()),
-          signal,
-        ),
+      const content: unknown = await withDeadline({ ms: CARD_MS, clock, signals: [stopped], late }, async (signal) =>
+        untilAborted(value.read(), signal),
       );
       return this.#shown(content, card);
     });
@@ -204,11 +198,6 @@ export class Additions implements PageFiles {
 
 /** Its message has no secrets: this plugin wrote it. */
 class InvalidCard extends Error {}
-
-/** Turns an exception of a contributor, which is not bound to return a promise, into a rejection. */
-async function promised<T>(work: () => Promise<T>): Promise<T> {
-  return work();
-}
 
 async function refusing<T>(work: Promise<T>): Promise<T> {
   try {

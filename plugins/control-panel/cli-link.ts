@@ -1,13 +1,10 @@
 /** Addresses of the control panel for people, and the obstacles between their browser and it. Pure. */
 import { commandText } from "@svc/sdk/cli";
 import { gatewayAddress, isLoopbackHost } from "@svc/sdk/client";
+import { panelBasePath, type PanelPlace } from "@svc/sdk/gateway";
 
-/** Where the panel is served. */
-export interface Place {
-  readonly isServed: boolean;
-  /** Empty, or with a slash at its start only. */
-  readonly basePath: string;
-}
+/** Where the panel is served; the base path has the form of `panelBasePath`. */
+export type Place = Pick<PanelPlace, "isServed" | "basePath">;
 
 /** Of a gateway that does not show its configuration. */
 export const UNKNOWN_PLACE: Place = { isServed: true, basePath: "" };
@@ -17,13 +14,7 @@ export function placeIn(config: unknown): Place {
   const { gateway } = Object(config) as { readonly gateway?: unknown };
   const { controlUi } = Object(gateway) as { readonly controlUi?: unknown };
   const { enabled, basePath } = Object(controlUi) as { readonly enabled?: unknown; readonly basePath?: unknown };
-  return { isServed: enabled !== false, basePath: typeof basePath === "string" ? normalized(basePath) : "" };
-}
-
-/** Spec: http/control-panel.md §1. */
-function normalized(basePath: string): string {
-  const path = basePath.trim().replace(/\/$/, "");
-  return path === "" || path.startsWith("/") ? path : `/${path}`;
+  return { isServed: enabled !== false, basePath: typeof basePath === "string" ? panelBasePath({ basePath }) : "" };
 }
 
 /** The page of a gateway. @param url of the gateway, `ws:`, `wss:`, `http:` or `https:`; its path is that of the WebSocket and not used */
