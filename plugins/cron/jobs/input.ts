@@ -11,9 +11,9 @@ import {
   Type,
 } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
-import { CronJobDraft, CronJobPatch, CronJobState, type CronSchedule } from "@svc/sdk/cron";
+import { CronJobDraft, CronJobPatch, CronJobState } from "@svc/sdk/cron";
 import { defined, type Fields, isFields } from "../fields.ts";
-import { defaultStaggerMs } from "../schedule/calendar.ts";
+import { completed } from "../schedule/calendar.ts";
 import { refusedMoment } from "../schedule/moment.ts";
 import { type Method, normalizedJob } from "./normalize.ts";
 
@@ -90,15 +90,9 @@ function withDefaults(draft: Draft, now: number): CronJobDraft {
     name: draft.name ?? nameFrom(payload),
     deleteAfterRun,
     sessionTarget,
-    schedule: scheduleFrom(schedule, now),
+    schedule: completed(schedule, now),
     ...(sessionTarget === "isolated" && draft.delivery === undefined ? deliveryFrom(payload) : {}),
   });
-}
-
-function scheduleFrom(schedule: CronSchedule, now: number): CronSchedule {
-  if (schedule.kind === "every") return { anchorMs: now, ...schedule };
-  if (schedule.kind === "at") return schedule;
-  return defined<CronSchedule & { kind: "cron" }>({ staggerMs: defaultStaggerMs(schedule.expr), ...schedule });
 }
 
 /** An agent turn is announced by default; older clients put the delivery into its payload. */

@@ -85,6 +85,14 @@ export function defaultStaggerMs(expr: string): number | undefined {
   return isFullHour ? FULL_HOUR_STAGGER_MS : undefined;
 }
 
+/** The schedule of a new job, with its defaults. @param now epoch ms */
+export function completed(schedule: CronSchedule, now: number): CronSchedule {
+  if (schedule.kind === "every") return { anchorMs: now, ...schedule };
+  if (schedule.kind === "at") return schedule;
+  const staggerMs = defaultStaggerMs(schedule.expr);
+  return { ...(staggerMs === undefined ? {} : { staggerMs }), ...schedule };
+}
+
 /** Spec: §10: the fixed offset of a job, below `staggerMs` and different per job. */
 export function staggerOf(staggerMs: number | undefined, jobId: string): number {
   if (!staggerMs) return 0;

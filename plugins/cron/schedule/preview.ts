@@ -1,7 +1,7 @@
 /** The next run times of a schedule that is not saved, for people who write one. Choice: not part of the protocol of other clients. */
 import { invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
 import type { cron, CronSchedule } from "@svc/sdk/cron";
-import { atOf, checkSchedule, defaultStaggerMs, loadCalendar, nextSlot, zoned } from "./calendar.ts";
+import { atOf, checkSchedule, completed, loadCalendar, nextSlot, zoned } from "./calendar.ts";
 import { refusedMoment } from "./moment.ts";
 
 /** Choice: run times without `count`. */
@@ -20,26 +20,17 @@ export async function preview(
   await loadCalendar();
   const wrong = refusedMoment(schedule, now);
   if (wrong !== undefined) return invalidRequest(`invalid cron.preview params: at /schedule/at: ${wrong}`);
-  const wanted = zoned(complete(schedule, now), timeZone);
+  const wanted = zoned(completed(schedule, now), timeZone);
   checkSchedule(wanted);
   if (wanted.kind === "at") {
     const at = atOf(wanted);
     return { times: at === undefined ? [] : [at] };
   }
   if (wanted.kind === "every") return { times: timesOf(wanted, "", now, count) };
-  const { tz, staggerMs = 0, ...rest } = wanted;
-  const zone = tz === undefined ? {} : { timeZone: tz };
+  const { staggerMs = 0, ...exact } = wanted;
+  const zone = exact.tz === undefined ? {} : { timeZone: exact.tz };
   if (id !== undefined || staggerMs === 0) return { times: timesOf(wanted, id ?? "", now, count), ...zone };
-  const exact = { ...rest, ...(tz === undefined ? {} : { tz }) };
   return { times: timesOf(exact, "", now, count), ...zone, spreadMs: staggerMs };
-}
-
-/** The schedule as `cron.add` completes it. */
-function complete(schedule: CronSchedule, now: number): CronSchedule {
-  if (schedule.kind === "every") return { anchorMs: now, ...schedule };
-  if (schedule.kind === "at") return schedule;
-  const staggerMs = defaultStaggerMs(schedule.expr);
-  return { ...(staggerMs === undefined ? {} : { staggerMs }), ...schedule };
 }
 
 function timesOf(schedule: CronSchedule, id: string, now: number, count: number): number[] {
