@@ -55,9 +55,9 @@ export class Tokens {
   async vouch(attempt: AuthAttempt): Promise<Identity | Denial | undefined> {
     const { deviceId, role, connect, shared } = attempt;
     const invited = this.#options.invitations.use(attempt);
-    const denial = shared || invited === "admitted" ? undefined : invited;
-    if (deviceId === undefined || !connect.device) return denial;
     const isTrusted = shared || invited === "admitted";
+    const denial = isTrusted ? undefined : invited;
+    if (deviceId === undefined || !connect.device) return denial;
     const token = isTrusted ? undefined : await this.#proven(deviceId, role, connect);
     if (!isTrusted && !token) return denial;
     this.#vouchedBy.set(connect.device, { salt: token?.salt });

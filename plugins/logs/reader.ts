@@ -46,10 +46,8 @@ export async function tail(question: Question, part?: string): Promise<Answer> {
     part === undefined ? current(files) : files.find((file) => file.part === part);
   return withFile(path, pick, async ({ handle, file, size }) => {
     const { from, to, truncated, reset } = windowOf(size, maxBytes, cursor);
-    const startsInside = from > 0 && (await readRange(handle, from - 1, from))[0] !== 10;
-    const { lines, begin } = lastLines(await readRange(handle, from, to), limit, startsInside, keep);
-    const where = { file: join(dirname(path), file.name), cursor: size, size, begin: from + begin, part: file.part };
-    return { ...where, lines, truncated, reset };
+    const found = await lastBetween(handle, { from, to }, { limit, keep });
+    return { file: join(dirname(path), file.name), cursor: size, size, part: file.part, ...found, truncated, reset };
   });
 }
 
@@ -66,11 +64,21 @@ export async function readBack(question: Question, before: number, part?: string
   return withFile(path, pick, async ({ handle, file, size }) => {
     const to = before === 0 ? size : Math.min(before, size);
     const from = Math.max(0, to - maxBytes);
-    const startsInside = from > 0 && (await readRange(handle, from - 1, from))[0] !== 10;
-    const { lines, begin } = lastLines(await readRange(handle, from, to), limit, startsInside, keep);
-    const where = { file: join(dirname(path), file.name), cursor: to, size, begin: from + begin, part: file.part };
-    return { ...where, lines, truncated: from + begin > 0, reset: false };
+    const found = await lastBetween(handle, { from, to }, { limit, keep });
+    const where = { file: join(dirname(path), file.name), cursor: to, size, part: file.part };
+    return { ...where, ...found, truncated: found.begin > 0, reset: false };
   });
+}
+
+/** The last lines between two places of a file, and the place where the first line that was looked at begins. */
+async function lastBetween(
+  handle: FileHandle,
+  { from, to }: { readonly from: number; readonly to: number },
+  { limit, keep }: Required<Pick<Question, "keep">> & { readonly limit: number },
+) {
+  const startsInside = from > 0 && (await readRange(handle, from - 1, from))[0] !== 10;
+  const { lines, begin } = lastLines(await readRange(handle, from, to), limit, startsInside, keep);
+  return { lines, begin: from + begin };
 }
 
 /**

@@ -1,16 +1,16 @@
 /** Handlers of `memory.files`, `memory.read` and `memory.write`: the notes themselves, for people. */
 import type { Stats } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { baseOf, contentHash, diskRefusal, readWithin, writeWithin } from "@svc/kit/files";
 import { type Handlers, invalidRequest, notFound } from "@svc/sdk";
 import type { AgentDirectory, IdentityFiles } from "@svc/sdk/agents";
 import type { memory } from "@svc/sdk/memory";
-import { mkdir } from "node:fs/promises";
 import { type AgentIndexes, WHERE } from "./agent-indexes.ts";
 import { findFiles } from "./files/memory-files.ts";
 import type { OriginOf } from "./tools.ts";
 
 export interface NoteSources {
-  readonly indexes: Pick<AgentIndexes, "agentIds" | "locate" | "settings">;
+  readonly indexes: Pick<AgentIndexes, "locate" | "settings">;
   readonly agents: () => Pick<AgentDirectory, "list"> | undefined;
   /** Stores versions of `MEMORY.md`, which is one of the files of the prompt. */
   readonly identityFiles: () => IdentityFiles | undefined;
