@@ -39,11 +39,11 @@ export function createHistory({ sessions, runs }: HistoryOptions): Handler<typeo
     };
   }
 
-  return async ({ params: { sessionKey, limit = DEFAULT_HISTORY, before, ids = before !== undefined, maxChars } }) => {
+  return async ({ params: { sessionKey, limit = DEFAULT_HISTORY, before, ids = false, maxChars } }) => {
     const key = sessions.canonicalKey(sessionKey);
     const [entry, read] = await Promise.all([
       sessions.get(key),
-      ids ? page(key, limit, before, maxChars) : latest(key, limit, maxChars),
+      ids || before !== undefined ? page(key, limit, before, maxChars) : latest(key, limit, maxChars),
     ]);
     return {
       sessionKey,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AssistantMessage, Message, UserMessage } from "@svc/sdk/models";
 import * as history from "../../../plugins/chat/history.ts";
+import { createHistory } from "../../../plugins/chat/reading.ts";
 
 const user: UserMessage = { role: "user", content: [{ type: "text", text: "hi" }], timestamp: 1 };
 const assistant: AssistantMessage = {
@@ -124,5 +125,30 @@ describe("a page of chat.history", () => {
     const item = { items: items(saying(long)), hasMore: false, firstKept: [] };
     const [message] = history.shownPage(item, 20_000).messages;
     assert.deepEqual(message?.["content"], [{ type: "text", text: long }]);
+  });
+
+  it("is read with `ids` or `before`; without both, the result has no new field", async () => {
+    const asked: object[] = [];
+    const read = createHistory({
+      sessions: {
+        canonicalKey: (key) => key,
+        get: async () => undefined,
+        context: async () => ({ items: items(user), summary: undefined }),
+        transcript: async () => [],
+        async page(_key, options) {
+          asked.push(options);
+          return { items: items(user), oldestId: "0", hasMore: true, firstKept: [] };
+        },
+      },
+      runs: { active: () => [{ runId: "r", sessionKey: "main", source: "chat", status: "running", startedAt: 7 }] },
+    });
+    const ask = (params: object) =>
+      read({ params: { sessionKey: "main", ...params } } as unknown as Parameters<typeof read>[0]); // the fields that are read
+    assert.deepEqual(Object.keys(await ask({})), ["sessionKey", "messages", "thinkingLevel"]);
+    for (const params of [{ ids: true }, { before: "1" }, { before: "1", ids: false }]) {
+      const { hasMore, oldestId, activeRuns } = await ask(params);
+      assert.deepEqual([hasMore, oldestId, activeRuns], [true, "0", [{ runId: "r", startedAt: 7 }]]);
+    }
+    assert.deepEqual(asked, [{ limit: 200 }, { limit: 200, before: "1" }, { limit: 200, before: "1" }]);
   });
 });
