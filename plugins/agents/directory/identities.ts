@@ -64,13 +64,8 @@ export async function presentAgent(agent: AgentSettings, base: string, override?
 
 /** Empty for a missing or unreadable file, so that the list of agents does not depend on it. */
 export async function fileIdentity(workspace: string): Promise<Identity> {
-  try {
-    const file = await readWithin(workspace, "IDENTITY.md", IDENTITY_HEAD_BYTES);
-    return parseIdentity(file?.bytes.toString("utf8") ?? "");
-  } catch (error) {
-    if (isGatewayError(error) || diskRefusal(error, workspace, { permissions: "UNAVAILABLE" })) return {};
-    throw error;
-  }
+  const file = await orNone(workspace, () => readWithin(workspace, "IDENTITY.md", IDENTITY_HEAD_BYTES));
+  return parseIdentity(file?.bytes.toString("utf8") ?? "");
 }
 
 async function imagesAmong(workspace: string, avatars: readonly (string | undefined)[]): Promise<Set<string>> {
