@@ -25,9 +25,12 @@ export interface Root {
   readonly isBundled: boolean;
 }
 
+/** Resolved once: every request asks for it. */
+let bundled: string | undefined;
+
 /** @param setting `gateway.controlUi.root`; a relative path starts in the state directory, as those of agents do */
 export function rootOf(setting: string | undefined, stateDir: string): Root {
-  if (setting === undefined) return { directory: bundledRoot(), isBundled: true };
+  if (setting === undefined) return { directory: (bundled ??= bundledRoot()), isBundled: true };
   const home = process.env["SVC_HOME"]?.trim() || homedir();
   const path = setting.replace(/^~(?=\/|$)/, () => home);
   return { directory: resolve(stateDir, path), isBundled: false };
