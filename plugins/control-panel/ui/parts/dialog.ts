@@ -8,18 +8,34 @@ export interface DialogOptions<T> {
   readonly title: string;
   /** Wide enough for code and tables. Default false. */
   readonly isWide?: boolean;
-  /** Draws the content. `close` ends the dialog with a result; `redraw` draws it again after a change of its own state. */
-  readonly body: (dialog: { close(result?: T): void; redraw(): void }) => TemplateResult;
+  /** Draws the content. */
+  readonly body: (dialog: Dialog<T>) => TemplateResult;
+  /** Run when the dialog opens, e.g. to load what it shows. */
+  readonly load?: () => Promise<unknown>;
+}
+
+/** What the content of a dialog works with. */
+export interface Dialog<T> {
+  /** Ends the dialog with a result; without one it is cancelled. */
+  close(result?: T): void;
+  /** Draws the content again after a change of its own state. */
+  redraw(): void;
+  /** Does work of a button: `isBusy` meanwhile, `error` after a failure. @returns whether it succeeded */
+  run(work: () => Promise<unknown>): Promise<boolean>;
+  readonly isBusy: boolean;
+  readonly error: unknown;
 }
 
 /** Shows a dialog. @returns its result; `undefined`: cancelled */
-export function openDialog<T>({ title, isWide = false, body }: DialogOptions<T>): Promise<T | undefined> {
+export function openDialog<T>({ title, isWide = false, body, load }: DialogOptions<T>): Promise<T | undefined> {
   const element = document.createElement("dialog");
   element.className = isWide ? "wide" : "";
   element.setAttribute("aria-label", title);
   document.body.append(element);
   return new Promise((resolve) => {
     let result: T | undefined;
+    let isBusy = false;
+    let error: unknown;
     const close = (value?: T) => {
       result = value;
       element.close();
@@ -27,9 +43,22 @@ export function openDialog<T>({ title, isWide = false, body }: DialogOptions<T>)
     const redraw = () =>
       render(
         html`<header><h2>${title}</h2></header>
-          ${body({ close, redraw })}`,
+          ${body({ close, redraw, run, isBusy, error })}`,
         element,
       );
+    const run = async (work: () => Promise<unknown>) => {
+      isBusy = true;
+      error = undefined;
+      redraw();
+      try {
+        await work();
+      } catch (failure) {
+        error = failure;
+      }
+      isBusy = false;
+      redraw();
+      return error === undefined;
+    };
     const left = new AbortController();
     addEventListener("popstate", () => element.close(), { signal: left.signal }); // the view below is another one
     element.addEventListener("close", () => {
@@ -39,6 +68,7 @@ export function openDialog<T>({ title, isWide = false, body }: DialogOptions<T>)
     });
     redraw();
     element.showModal();
+    if (load) void run(load);
   });
 }
 
@@ -60,27 +90,16 @@ export interface Confirmation {
 
 /** @returns whether people confirmed, and the work succeeded */
 export async function confirm({ title, text, action, isDangerous = false, work }: Confirmation): Promise<boolean> {
-  let error: unknown;
-  let isBusy = false;
   const done = await openDialog<true>({
     title,
-    body: ({ close, redraw }) => {
-      const run = async () => {
-        isBusy = true;
-        redraw();
-        try {
-          await work?.();
-          return close(true);
-        } catch (failure) {
-          error = failure;
-        }
-        isBusy = false;
-        redraw();
+    body: ({ close, run, isBusy, error }) => {
+      const act = async () => {
+        if (await run(async () => work?.())) close(true);
       };
       return html`<div class="content">${text ?? nothing}${error === undefined ? nothing : failed(error)}</div>
         <footer>
           <button @click=${() => close()}>${t.common.cancel}</button>
-          <button class=${isDangerous ? "danger" : "primary"} autofocus ?disabled=${isBusy} @click=${run}>
+          <button class=${isDangerous ? "danger" : "primary"} autofocus ?disabled=${isBusy} @click=${act}>
             ${action}
           </button>
         </footer>`;
@@ -115,25 +134,14 @@ export async function askFor(options: {
   readonly work?: (values: Readonly<Record<string, string>>) => Promise<unknown>;
 }): Promise<Readonly<Record<string, string>> | undefined> {
   const { title, text, fields, action, work } = options;
-  let error: unknown;
-  let isBusy = false;
   return openDialog<Readonly<Record<string, string>>>({
     title,
-    body: ({ close, redraw }) => {
+    body: ({ close, run, isBusy, error }) => {
       const submit = async (event: SubmitEvent) => {
         event.preventDefault();
         const data = new FormData(event.target as HTMLFormElement);
         const values = Object.fromEntries(fields.map(({ name }) => [name, textOf(data, name)]));
-        isBusy = true;
-        redraw();
-        try {
-          await work?.(values);
-          return close(values);
-        } catch (failure) {
-          error = failure;
-        }
-        isBusy = false;
-        redraw();
+        if (await run(async () => work?.(values))) close(values);
       };
       return html`<form @submit=${submit}>
         <div class="content">

@@ -21,25 +21,15 @@ const ALWAYS = "always";
 export async function askHowLong(app: App, approval: Approval): Promise<boolean> {
   const { id, request } = approval;
   let scope: "this" | "session" = "this";
-  let error: unknown;
-  let isBusy = false;
   const done = await openDialog<true>({
     title: t.approvals.allowFor,
-    body: ({ close, redraw }) => {
+    body: ({ close, redraw, run, isBusy, error }) => {
       const submit = async (event: SubmitEvent) => {
         event.preventDefault();
         const chosen = textOf(new FormData(event.target as HTMLFormElement), "duration");
         const grant = chosen === ALWAYS ? {} : { grant: { for: scope, durationMs: Number(chosen) } };
-        isBusy = true;
-        redraw();
-        try {
-          await app.call(execApproval.resolve, { id, decision: "allow-always", ...grant });
-          return close(true);
-        } catch (failure) {
-          error = failure;
-        }
-        isBusy = false;
-        redraw();
+        const resolution = { id, decision: "allow-always", ...grant } as const;
+        if (await run(() => app.call(execApproval.resolve, resolution))) close(true);
       };
       const choice = (value: typeof scope, label: string, text: string) =>
         html`<label class="check choice">

@@ -84,41 +84,22 @@ function patchOf({ all, path, secrets }: Loaded, data: FormData): object | undef
 /** @returns whether something was changed */
 export async function configure(app: App, channel: string, accountId: string, label: string): Promise<boolean> {
   let loaded: Loaded | undefined;
-  let error: unknown;
-  let isBusy = false;
-  let draw = () => {};
-  const open = async () => {
+  const read = async () => {
     loaded = undefined;
-    error = undefined;
-    draw();
-    try {
-      loaded = await load(app, channel, accountId);
-    } catch (failure) {
-      error = failure;
-    }
-    draw();
+    loaded = await load(app, channel, accountId);
   };
-
-  const done = openDialog<true>({
+  const done = await openDialog<true>({
     title: t.channels.settingsOf(label),
-    body: ({ close, redraw }) => {
-      draw = redraw;
+    load: read,
+    body: ({ close, run, isBusy, error }) => {
       const submit = async (event: SubmitEvent) => {
         event.preventDefault();
         const patch = loaded && patchOf(loaded, new FormData(event.target as HTMLFormElement));
         if (!patch || !loaded) return close();
-        isBusy = true;
-        error = undefined;
-        redraw();
-        try {
-          await app.call(config.patch, { raw: JSON.stringify(patch), baseHash: loaded.hash });
-          toast(t.channels.saved, "good");
-          return close(true);
-        } catch (failure) {
-          error = failure;
-        }
-        isBusy = false;
-        redraw();
+        const change = { raw: JSON.stringify(patch), baseHash: loaded.hash };
+        if (!(await run(() => app.call(config.patch, change)))) return;
+        toast(t.channels.saved, "good");
+        close(true);
       };
       return html`<form @submit=${submit}>
         <div class="content">
@@ -126,7 +107,7 @@ export async function configure(app: App, channel: string, accountId: string, la
           ${error === undefined ? nothing : failed(error)}
         </div>
         <footer>
-          ${error === undefined ? nothing : html`<button type="button" @click=${open}>${t.channels.loadAgain}</button>`}
+          ${error === undefined ? nothing : html`<button type="button" @click=${() => run(read)}>${t.channels.loadAgain}</button>`}
           <span class="fill"></span>
           <button type="button" @click=${() => close()}>${t.common.cancel}</button>
           <button class="primary" ?disabled=${!loaded || isBusy}>${t.common.save}</button>
@@ -134,8 +115,7 @@ export async function configure(app: App, channel: string, accountId: string, la
       </form>`;
     },
   });
-  void open();
-  return (await done) === true;
+  return done === true;
 }
 
 function form({ all, secrets }: Loaded): TemplateResult {

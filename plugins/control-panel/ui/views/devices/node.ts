@@ -103,31 +103,22 @@ async function invoke(context: ViewContext, node: Node): Promise<void> {
   const { nodeId, commands } = node;
   let command = commands[0] ?? "";
   let answer: { readonly payload: unknown } | undefined;
-  let error: unknown;
-  let isBusy = false;
   const exampleOf = (name: string) => JSON.stringify(EXAMPLES[name] ?? {}, undefined, 2);
   await openDialog({
     title: t.devices.invokeOn(nodeName(node)),
     isWide: true,
-    body: ({ close, redraw }) => {
-      const submit = async (event: SubmitEvent) => {
+    body: ({ close, redraw, run, isBusy, error }) => {
+      const submit = (event: SubmitEvent) => {
         event.preventDefault();
         const data = new FormData(event.target as HTMLFormElement);
         answer = undefined;
-        error = undefined;
-        isBusy = true;
-        redraw();
-        try {
+        void run(async () => {
           const timeoutMs = Math.max(1, Number(data.get("seconds")) || 30) * 1_000;
           const params = paramsOf(textOf(data, "params"));
           const call = { nodeId, command, timeoutMs, ...(params === undefined ? {} : { params }) };
           const { payload } = await context.call(nodes.invoke, call, { timeoutMs: timeoutMs + 20_000 });
           answer = { payload };
-        } catch (failure) {
-          error = failure;
-        }
-        isBusy = false;
-        redraw();
+        });
       };
       const choose = (event: Event) => {
         const select = event.target as HTMLSelectElement;
