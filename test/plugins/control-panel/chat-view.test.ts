@@ -109,6 +109,32 @@ it("loads older messages without moving those in sight, and searches them", { sk
   await log(page).getByText("Message number 250.").waitFor();
 });
 
+it("stops loading older messages while there is no connection", { skip }, async (t) => {
+  const { open, client, gateway } = await openPanel(t);
+  await create(client);
+  for (let number = 1; number <= 101; number++) await inject(client, `Message number ${number}.`);
+  const page = await open("/chat");
+  await log(page).getByText("Message number 101.").waitFor();
+  await page.keyboard.press("Control+f");
+  await gateway.kill("SIGKILL");
+  await page.getByText("Reconnecting").waitFor();
+  const more = page.getByRole("button", { name: "Load older messages" });
+  await more.click();
+  await more.click(); // it may be tried again
+  await page.getByRole("searchbox", { name: "Search in the conversation" }).fill("number 101.");
+  await page.getByText("1 of 1").waitFor();
+});
+
+it("says so when a block of code cannot be copied", { skip }, async (t) => {
+  const { open, client } = await openPanel(t);
+  await create(client);
+  await inject(client, "```sh\nuptime\n```");
+  const page = await open("/chat");
+  await page.evaluate(`Object.defineProperty(navigator, "clipboard", { value: undefined })`); // as over plain HTTP
+  await log(page).locator(".code").getByRole("button", { name: "Copy" }).click();
+  await page.getByText("The browser blocks copying").waitFor();
+});
+
 it("goes on from an edited message", { skip }, async (t) => {
   const { open, client } = await openPanel(t, { config: FAST });
   const page = await open("/chat");

@@ -5,6 +5,7 @@ import { GatewayError } from "@svc/sdk/errors";
 import type { TemplateResult } from "lit";
 import { hrefOf, type Place, readPlace } from "./address.ts";
 import type { Connection, EventFrame } from "./connection.ts";
+import { inNextFrame } from "./frame.ts";
 import { createResource, type Resource } from "./resource.ts";
 
 /** Options of a resource. */
@@ -66,17 +67,7 @@ const MERGE_MS = 300;
 
 export function createApp(connection: Connection, draw: () => void, defaultView: string): App & { arrived(): void } {
   let place = readPlace(defaultView);
-  let isPlanned = false;
-  const redraw = () => {
-    if (isPlanned) return;
-    isPlanned = true;
-    // A hidden page gets no animation frames, but its title and badges must stay right.
-    const soon = document.hidden ? (work: () => void) => setTimeout(work, 100) : requestAnimationFrame;
-    soon(() => {
-      isPlanned = false;
-      draw();
-    });
-  };
+  const redraw = inNextFrame(draw);
   const client = () => {
     const { client: open, state } = connection;
     if (open && state.kind === "connected") return open;

@@ -82,19 +82,24 @@ export function bytes(amount: number): string {
 
 /** `$0.0042`, `$12.30`: small amounts keep two digits that count. */
 export function dollars(amount: number): string {
-  const digits =
-    amount > 0 && amount < 0.01
-      ? { maximumSignificantDigits: 2 }
-      : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
-  return new Intl.NumberFormat(locale, {
-    style: "currency",
-    currency: "USD",
-    currencyDisplay: "narrowSymbol",
-    ...digits,
-  }).format(amount);
+  const isSmall = amount > 0 && amount < 0.01;
+  const digits = isSmall ? { maximumSignificantDigits: 2 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+  const money = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", ...digits } as const;
+  return kept(`dollars ${isSmall}`, () => new Intl.NumberFormat(locale, money)).format(amount);
 }
 
 /** Day and month. @param at epoch ms */
 export function dayOf(at: number): string {
-  return new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" }).format(at);
+  return kept("day", () => new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" })).format(at);
+}
+
+/** Weekday and date in words. @param at epoch ms */
+export function fullDay(at: number): string {
+  const parts = { weekday: "long", day: "numeric", month: "long", year: "numeric" } as const;
+  return kept("full", () => new Intl.DateTimeFormat(locale, parts)).format(at);
+}
+
+/** @param at epoch ms */
+export function timeOfDay(at: number): string {
+  return kept("time", () => new Intl.DateTimeFormat(locale, { timeStyle: "short" })).format(at);
 }

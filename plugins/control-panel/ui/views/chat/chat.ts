@@ -5,6 +5,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { ArrowDown } from "lucide";
 import type { OpenView, ViewContext } from "../../core/app.ts";
 import { pictureOf, readAssistant } from "../../core/assistant.ts";
+import { inNextFrame } from "../../core/frame.ts";
 import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { rows, type SvcRows } from "../../parts/rows.ts";
@@ -36,7 +37,6 @@ export default ((context) => {
   let closed = new AbortController();
   let stored: { readonly version: number; readonly rows: readonly Row[] } = { version: -1, rows: [] };
   let all: readonly Row[] = [];
-  let isPlanned = false;
   let isAtEnd = true;
   let isDragged = false;
 
@@ -89,7 +89,7 @@ export default ((context) => {
     signal: context.signal,
     agentName,
     isBusy: () => conversation.isBusy,
-    maySend: () => maySend,
+    maySend,
     commands: async () => (context.serves(commands.list) ? (await context.call(commands.list, {})).commands : []),
     send(text, pictures, replaces) {
       conversation.send(text, pictures, replaces);
@@ -110,8 +110,9 @@ export default ((context) => {
       context.redraw();
     },
     async older() {
+      const [oldest] = conversation.messages;
       await conversation.loadOlder();
-      return conversation.hasMore === true && conversation.error === undefined;
+      return conversation.messages[0] !== oldest && conversation.hasMore === true;
     },
     opened: () => requestAnimationFrame(() => requestAnimationFrame(() => input(".find input")?.focus())),
     closed: () => composer.focus(),
@@ -184,23 +185,17 @@ export default ((context) => {
   };
 
   /** Shows the state of the conversation with the next frame. */
-  function changed(): void {
-    if (isPlanned) return;
-    isPlanned = true;
-    const soon = document.hidden ? (work: () => void) => setTimeout(work, 100) : requestAnimationFrame;
-    soon(() => {
-      isPlanned = false;
-      if (context.signal.aborted) return;
-      const wasEmpty = all.length === 0;
-      const wasBusy = busy;
-      drawList();
-      busy = conversation.isBusy;
-      if (wasBusy !== busy) composer.redraw();
-      const facts = `${conversation.hasMore} ${busy} ${conversation.error === undefined} ${conversation.isLoadingOlder}`;
-      if (facts !== shownFacts || wasEmpty !== (all.length === 0)) context.redraw();
-      shownFacts = facts;
-    });
-  }
+  const changed = inNextFrame(() => {
+    if (context.signal.aborted) return;
+    const wasEmpty = all.length === 0;
+    const wasBusy = busy;
+    drawList();
+    busy = conversation.isBusy;
+    if (wasBusy !== busy) composer.redraw();
+    const facts = `${conversation.hasMore} ${busy} ${conversation.error === undefined} ${conversation.isLoadingOlder}`;
+    if (facts !== shownFacts || wasEmpty !== (all.length === 0)) context.redraw();
+    shownFacts = facts;
+  });
   let busy = false;
   let shownFacts = "";
 

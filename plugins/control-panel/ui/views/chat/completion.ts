@@ -7,7 +7,6 @@ import { t } from "../../core/text.ts";
 const MAX_SHOWN = 50;
 
 export interface Completion {
-  readonly load: () => Promise<readonly CommandEntry[]>;
   readonly listId: string;
   /** The text may be a command. */
   readonly isCommand: boolean;
@@ -26,11 +25,12 @@ export function createCompletion({
   load,
   changed,
 }: {
-  readonly load: Completion["load"];
+  readonly load: () => Promise<readonly CommandEntry[]>;
   readonly changed: () => void;
 }): Completion {
   const listId = "chat-commands";
   let all: readonly CommandEntry[] | undefined;
+  let loading: Promise<void> | undefined;
   let text = "";
   let marked = 0;
   let isClosed = false;
@@ -50,7 +50,6 @@ export function createCompletion({
   };
 
   return {
-    load,
     listId,
     get isCommand() {
       return isCommand();
@@ -68,13 +67,13 @@ export function createCompletion({
       marked = 0;
       isClosed = false;
       if (!was && !isCommand()) return;
-      if (!all && isCommand())
-        load().then(
+      if (isCommand())
+        loading ??= load().then(
           (list) => {
             all = list;
             changed();
           },
-          () => undefined, // without the list people write commands by hand
+          () => (loading = undefined), // without the list people write commands by hand
         );
       changed();
     },

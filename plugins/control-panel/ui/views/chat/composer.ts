@@ -2,13 +2,14 @@
  * Where people write. It draws only itself, so that typing costs the same in a conversation of any length, and its text field is not
  * drawn from a state, so that nothing ever takes the caret away.
  */
+import type { CommandEntry } from "@svc/sdk/commands";
 import { html, nothing, render, type TemplateResult } from "lit";
 import { ref } from "lit/directives/ref.js";
 import { ArrowUp, Mic, MicOff, Paperclip, Square, X } from "lucide";
 import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { toast } from "../../parts/toast.ts";
-import { createCompletion, type Completion } from "./completion.ts";
+import { createCompletion } from "./completion.ts";
 import { keepDraft, readDraft } from "./drafts.ts";
 import { ACCEPT, type Picture, readPictures } from "./pictures.ts";
 import { createVoice } from "./voice.ts";
@@ -37,8 +38,8 @@ export interface ComposerOptions {
   agentName(): string;
   /** A reply is in progress. */
   isBusy(): boolean;
-  maySend(): boolean;
-  commands: Completion["load"];
+  readonly maySend: boolean;
+  commands(): Promise<readonly CommandEntry[]>;
   /** @param pictures of the message; `undefined`: those of the edited message */
   send(text: string, pictures: readonly Picture[] | undefined, replaces: string | undefined): void;
   stop(): void;
@@ -93,7 +94,7 @@ export function createComposer(options: ComposerOptions): Composer {
   }
 
   async function attach(files: readonly File[]): Promise<void> {
-    if (files.length === 0 || !options.maySend()) return;
+    if (files.length === 0 || !options.maySend) return;
     const { pictures: read, refused } = await readPictures(files, pictures);
     pictures = [...pictures, ...read];
     for (const reason of refused) toast(reason, "warning");
@@ -145,7 +146,7 @@ export function createComposer(options: ComposerOptions): Composer {
   }
 
   function draw(): TemplateResult {
-    if (!options.maySend()) return html`<p class="notice">${t.chat.readOnly}</p>`;
+    if (!options.maySend) return html`<p class="notice">${t.chat.readOnly}</p>`;
     const isReady = !isEmpty || pictures.length > 0 || edited?.hasPictures === true;
     const isList = completion.isCommand;
     return html`${

@@ -5,6 +5,7 @@
 import { agentEvent } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import { type App, contextFor } from "../../core/app.ts";
+import { createResource } from "../../core/resource.ts";
 import { keepDraft, readDraft } from "./drafts.ts";
 import type { Picture } from "./pictures.ts";
 import type { LiveRun, Notice, Outgoing } from "./live.ts";
@@ -65,8 +66,6 @@ export function openConversation({ app, key, signal, changed, ended }: Conversat
   let oldestId: string | undefined;
   let error: unknown;
   let older: Promise<void> | undefined;
-  let reading: Promise<void> | undefined;
-  let isAgain = false;
   let planned: ReturnType<typeof setTimeout> | undefined;
   let version = 0;
   let outgoing: readonly Outgoing[] = [];
@@ -145,19 +144,15 @@ export function openConversation({ app, key, signal, changed, ended }: Conversat
     }
   }
 
-  function refresh(): Promise<void> {
-    if (reading) isAgain = true;
-    reading ??= (async () => {
-      do {
-        isAgain = false;
-        await read().catch((failure: unknown) => {
-          if (context.connection.state.kind === "connected") error = failure;
-          tell();
-        });
-      } while (isAgain && !signal.aborted);
-    })().finally(() => (reading = undefined));
-    return reading;
-  }
+  const { reload: refresh } = createResource(
+    () =>
+      read().catch((failure: unknown) => {
+        if (context.connection.state.kind === "connected") error = failure;
+        tell();
+      }),
+    () => undefined, // `read` tells
+    signal,
+  );
 
   function refreshSoon(): void {
     planned ??= setTimeout(() => {
@@ -209,7 +204,7 @@ export function openConversation({ app, key, signal, changed, ended }: Conversat
 
   context.on(chatEvent, (payload) => {
     const { runId, state, message, errorMessage, stopReason } = payload;
-    if (signal.aborted || !isOurs(runId, payload.sessionKey)) return;
+    if (!isOurs(runId, payload.sessionKey)) return;
     const text = message?.content.map((block) => block.text).join("") ?? "";
     if (state === "delta") {
       begin(runId, runs.get(runId)?.startedAt ?? Date.now()).text = text;
@@ -240,7 +235,7 @@ export function openConversation({ app, key, signal, changed, ended }: Conversat
   }
 
   context.on(agentEvent, ({ runId, stream, data, sessionKey }) => {
-    if (signal.aborted || !isOurs(runId, sessionKey) || over.has(runId)) return;
+    if (!isOurs(runId, sessionKey) || over.has(runId)) return;
     const facts = data as Readonly<Record<string, unknown>>;
     const { phase } = facts;
     if (stream === "lifecycle" && phase === "start") {
@@ -319,12 +314,11 @@ export function openConversation({ app, key, signal, changed, ended }: Conversat
     outgoing.some((one) => one.runId !== runId && one.state === "queued");
 
   context.onFresh(() => {
-    if (signal.aborted) return;
     void refresh();
     for (const message of outgoing) if (message.state === "held") void post(message);
   });
   context.every(WATCH_MS, () => {
-    if (!signal.aborted && runs.size > 0) void refresh();
+    if (runs.size > 0) void refresh();
   });
   if (context.connection.state.kind === "connected") void refresh();
 

@@ -25,7 +25,7 @@ export interface FindOptions {
   readonly rows: () => readonly Row[];
   readonly show: (index: number) => void;
   readonly changed: () => void;
-  /** Loads one more page. @returns whether there was one */
+  /** Loads one more page. @returns whether it came, and there are more */
   readonly older: () => Promise<boolean>;
   readonly opened: () => void;
   readonly closed: () => void;

@@ -207,11 +207,6 @@ function unstored(run: LiveRun, messages: readonly ChatMessage[]): string {
   return rest.trim() === "" ? "" : rest.trimStart();
 }
 
-/** Cause and next step of an answer that failed. */
-export function failureOf({ errorMessage = "" }: Pick<ChatMessage, "errorMessage">): Error {
-  return new Error(errorMessage);
-}
-
 /** The conversation as a Markdown document. @param names of the two sides */
 export function asMarkdown(
   messages: readonly ChatMessage[],
@@ -237,7 +232,12 @@ export function searchTextOf(row: Row): string {
       return textOf(row.message);
     case "tools":
       return row.calls
-        .map(({ name, args, result }) => `${name} ${argsText(args)} ${result ? textOf(result) : ""}`)
+        .map(
+          ({ name, args, result }) =>
+            `${name} ${factsOf(args)
+              .map(([, text]) => text)
+              .join(" ")} ${result ? textOf(result) : ""}`,
+        )
         .join(" ");
     case "echo":
       return row.text;
@@ -246,10 +246,16 @@ export function searchTextOf(row: Row): string {
   }
 }
 
-function argsText(args: unknown): string {
-  return typeof args === "string"
-    ? args
-    : Object.values(Object(args) as object)
-        .map(String)
-        .join(" ");
+/** Arguments as rows that people can read: names, and values without quotes. */
+export function factsOf(args: unknown): readonly (readonly [name: string, text: string])[] {
+  if (typeof args === "string") return args === "" ? [] : [["", args]];
+  return Object.entries(Object(args) as Record<string, unknown>).map(([name, value]) => [name, plain(value)]);
+}
+
+function plain(value: unknown): string {
+  if (Array.isArray(value)) return value.map(plain).join(", ");
+  if (typeof value !== "object" || value === null) return String(value);
+  return Object.entries(value)
+    .map(([name, inner]) => `${name}: ${plain(inner)}`)
+    .join("; ");
 }

@@ -2,18 +2,18 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { Brain, Check, CircleAlert, Copy, Pencil, RefreshCw, RotateCw, ShieldQuestionMark, Wrench, X } from "lucide";
 import { hrefOf } from "../../core/address.ts";
-import { locale, t } from "../../core/text.ts";
+import { t } from "../../core/text.ts";
 import { copy } from "../../parts/command.ts";
 import { detailsOf } from "../../parts/failure.ts";
 import { icon } from "../../parts/icon.ts";
 import { facts } from "../../parts/show.ts";
-import { absolute, bytes } from "../../parts/time.ts";
+import { absolute, bytes, fullDay, timeOfDay } from "../../parts/time.ts";
 import type { LiveRun, Notice, Outgoing } from "./live.ts";
 import {
   type Block,
   type Call,
   type ChatMessage,
-  failureOf,
+  factsOf,
   imagesOf,
   type Row,
   textOf,
@@ -56,7 +56,7 @@ export function drawRow(row: Row, actions: RowActions): TemplateResult {
 function content(row: Row, actions: RowActions): TemplateResult {
   switch (row.kind) {
     case "day":
-      return html`<p class="mark">${day(row.at)}</p>`;
+      return html`<p class="mark">${fullDay(row.at)}</p>`;
     case "compaction":
       return html`<p class="mark">${t.chat.compacted}</p>`;
     case "user":
@@ -74,12 +74,6 @@ function content(row: Row, actions: RowActions): TemplateResult {
     case "approval":
       return approval(row, actions);
   }
-}
-
-function day(at: number): string {
-  return new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(
-    at,
-  );
 }
 
 function bubble(text: unknown): TemplateResult {
@@ -115,7 +109,7 @@ function answer(message: ChatMessage, actions: RowActions): TemplateResult {
     ${text.trim() === "" ? nothing : prose(message, text)} ${imagesOf(message).map(image)}
     ${stopReason === "aborted" ? html`<p class="note">${t.chat.stopped}</p>` : nothing}
     ${stopReason === "length" ? html`<p class="note">${t.chat.cutOff}</p>` : nothing}
-    ${stopReason === "error" ? failure(failureOf(message), mayRepeat ? () => actions.again() : undefined) : nothing}
+    ${stopReason === "error" ? failure(t.chat.failed, new Error(message.errorMessage), mayRepeat ? () => actions.again() : undefined) : nothing}
     <div class="under">
       ${time(message.timestamp)} ${text === "" ? nothing : copyButton(text)}
       ${mayRepeat && stopReason !== "error" ? small(t.chat.regenerate, RefreshCw, () => actions.again()) : nothing}
@@ -123,13 +117,13 @@ function answer(message: ChatMessage, actions: RowActions): TemplateResult {
     </div>`;
 }
 
-/** A failure with its cause, the next step if one is known, and a way to try again. */
-function failure(error: unknown, again?: () => void): TemplateResult {
+/** A failure with its cause, the next step if one is known, and a way to try again. @param role `alert`: it is news */
+function failure(title: string, error: unknown, again?: () => void, role?: "alert"): TemplateResult {
   const { message, next } = detailsOf(error);
-  return html`<div class="notice bad">
+  return html`<div class="notice bad" role=${role ?? nothing}>
     ${icon(CircleAlert)}
     <div>
-      <p><strong>${t.chat.failed}</strong>${message === "" ? nothing : html`: ${message}`}</p>
+      <p><strong>${title}</strong>${message === "" ? nothing : html`: ${message}`}</p>
       ${next === undefined ? nothing : html`<p class="next">${t.common.next}: ${next}</p>`}
     </div>
     ${again ? html`<button @click=${again}>${icon(RotateCw)}${t.common.retry}</button>` : nothing}
@@ -242,20 +236,6 @@ function brief(args: unknown): string {
   return first ? firstLine(first[1]).slice(0, 120) : "";
 }
 
-/** Arguments as rows that people can read: names, and values without quotes. */
-function factsOf(args: unknown): readonly (readonly [string, string])[] {
-  if (typeof args === "string") return args === "" ? [] : [["", args]];
-  return Object.entries(Object(args) as Record<string, unknown>).map(([name, value]) => [name, plain(value)]);
-}
-
-function plain(value: unknown): string {
-  if (Array.isArray(value)) return value.map(plain).join(", ");
-  if (typeof value !== "object" || value === null) return String(value);
-  return Object.entries(value)
-    .map(([name, inner]) => `${name}: ${plain(inner)}`)
-    .join("; ");
-}
-
 function live(run: LiveRun, text: string, actions: RowActions): TemplateResult {
   const { runId, thinking, notices, isCompacting } = run;
   return html`<h2 class="unseen">${actions.agentName}</h2>
@@ -283,7 +263,7 @@ function outgoing(message: Outgoing, actions: RowActions): TemplateResult {
   ${
     now === "failed"
       ? html`<div class="not-sent">
-          ${failed(error, () => actions.resend(message))}
+          ${failure(t.chat.notSent, error, () => actions.resend(message), "alert")}
           <button class="plain" @click=${() => actions.takeBack(message)}>${icon(X)}${t.chat.takeBack}</button>
         </div>`
       : html`<div class="under shown">
@@ -295,18 +275,6 @@ function outgoing(message: Outgoing, actions: RowActions): TemplateResult {
           }
         </div>`
   }`;
-}
-
-function failed(error: unknown, again: () => void): TemplateResult {
-  const { message, next } = detailsOf(error);
-  return html`<div class="notice bad" role="alert">
-    ${icon(CircleAlert)}
-    <div>
-      <p><strong>${t.chat.notSent}</strong>${message === "" ? nothing : html`: ${message}`}</p>
-      ${next === undefined ? nothing : html`<p class="next">${t.common.next}: ${next}</p>`}
-    </div>
-    <button @click=${again}>${icon(RotateCw)}${t.common.retry}</button>
-  </div>`;
 }
 
 function approval(
@@ -354,8 +322,7 @@ function shownPicture(url: string, name: string): TemplateResult {
 
 function time(at: number): TemplateResult {
   if (at === 0) return html``;
-  const clock = new Intl.DateTimeFormat(locale, { timeStyle: "short" }).format(at);
-  return html`<time datetime=${new Date(at).toISOString()} title=${absolute(at)}>${clock}</time>`;
+  return html`<time datetime=${new Date(at).toISOString()} title=${absolute(at)}>${timeOfDay(at)}</time>`;
 }
 
 function copyButton(text: string): TemplateResult {

@@ -11,7 +11,7 @@ let seen: Seen | undefined;
 function all(): Seen {
   if (seen) return seen;
   try {
-    seen = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Seen;
+    seen = { ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Seen) };
   } catch {
     seen = {}; // written by something else
   }

@@ -7,6 +7,7 @@ import { html, nothing, render, type TemplateResult } from "lit";
 import { Plus } from "lucide";
 import { hrefOf } from "../../core/address.ts";
 import type { ViewContext } from "../../core/app.ts";
+import { inNextFrame } from "../../core/frame.ts";
 import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { rows } from "../../parts/rows.ts";
@@ -57,7 +58,6 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
   let search = "";
   let current = "";
   let planned: ReturnType<typeof setTimeout> | undefined;
-  let isDrawing = false;
 
   const include = { includeDerivedTitles: true, includeGlobal: true, includeUnknown: true };
   const sort = () => {
@@ -159,14 +159,7 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
     return html`${agents().find((agent) => agent.id === id)?.name ?? id} · `;
   };
 
-  function redraw(): void {
-    if (isDrawing) return;
-    isDrawing = true;
-    requestAnimationFrame(() => {
-      isDrawing = false;
-      render(draw(), element);
-    });
-  }
+  const redraw = inNextFrame(() => render(draw(), element));
 
   function draw(): TemplateResult {
     const shown = found();
