@@ -32,13 +32,15 @@ window.addEventListener("hashchange", () => {
 window.addEventListener("unhandledrejection", ({ reason }) => {
   if (connection.state.kind === "connected") toast(detailsOf(reason).message, "bad");
 });
-copyOnClick(document);
+copyOnClick();
 registerOfflinePage();
 
 /** After a sign-out: the tab keeps nothing of what people did, neither in its storage nor in its memory. */
 function forgetWork(): void {
   for (const key of Object.keys(sessionStorage)) if (key.startsWith("svc-panel.")) sessionStorage.removeItem(key);
   forgetSeen();
+  // Unsaved work goes, too: no view asks whether the page may be left.
+  addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), { capture: true });
   location.replace(BASE.href);
 }
 

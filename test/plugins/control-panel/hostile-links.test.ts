@@ -144,6 +144,12 @@ describe("a browser that is no longer signed in", { skip, concurrency: 2 }, () =
     const other = await page.context().newPage();
     await other.goto(`${address}/overview`);
     await content(other).waitFor();
+    const asked: string[] = [];
+    page.on("dialog", (dialog) => {
+      asked.push(dialog.type());
+      void dialog.accept();
+    });
+    await page.evaluate(`addEventListener("beforeunload", (event) => event.preventDefault())`); // as views do for unsaved work
     await page.getByRole("button", { name: "Panel settings" }).click();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
@@ -152,6 +158,7 @@ describe("a browser that is no longer signed in", { skip, concurrency: 2 }, () =
     await page.waitForFunction(`Object.keys(sessionStorage).length === 0 && !("svc-panel.seen" in localStorage)`);
     await page.waitForURL(`${address}/`);
     await other.waitForURL(`${address}/`);
+    assert.deepEqual(asked, [], "people cannot stay with unsaved work");
   });
 
   it("has no view that an address takes from the language itself", async (t) => {

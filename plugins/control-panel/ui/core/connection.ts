@@ -106,7 +106,7 @@ export function createConnection(first: LinkSecrets, ended: () => void): Connect
       set({ kind: "connected" });
       refresh();
     } catch (error) {
-      if (mine === attempt) await refused(error);
+      if (mine === attempt) await refused(error).catch(refused); // e.g. the storage fails
     }
   }
 
@@ -183,7 +183,7 @@ export function createConnection(first: LinkSecrets, ended: () => void): Connect
     const code = detailsCode(reason) ?? "";
     if (code === "CONTROL_UI_DEVICE_IDENTITY_REQUIRED") return set({ kind: "no-device", why: "insecure-context" });
     if (reason.code === "NOT_PAIRED") {
-      const { requestId } = reason.details as { requestId?: string };
+      const { requestId } = Object(reason.details) as { requestId?: string };
       const { kept } = await deviceFor(url);
       retry = setTimeout(() => void open(), RETRY_MS.pairing);
       return set({ kind: "pairing", deviceId: kept.deviceId, ...(requestId === undefined ? {} : { requestId }) });

@@ -20,20 +20,18 @@ export class NoDeviceError extends Error {
  */
 export async function deviceFor(url: string): Promise<{ readonly device: DeviceIdentity; readonly kept: KeptGateway }> {
   if (!isSecureContext || !("subtle" in crypto)) throw new NoDeviceError("insecure-context");
-  let kept: KeptGateway | undefined;
-  try {
-    kept = await readKept(url);
-  } catch (error) {
-    throw new NoDeviceError("no-storage", error);
-  }
-  kept ??= await create(url);
+  const kept = await keptOrNew(url).catch((error: unknown) => {
+    throw error instanceof NoDeviceError ? error : new NoDeviceError("no-storage", error);
+  });
   const { keys, publicKey, deviceId } = kept;
   const sign = async (text: string) =>
     base64url(await crypto.subtle.sign("Ed25519", keys.privateKey, new TextEncoder().encode(text)));
   return { device: { id: deviceId, publicKey, sign }, kept };
 }
 
-async function create(url: string): Promise<KeptGateway> {
+async function keptOrNew(url: string): Promise<KeptGateway> {
+  const known = await readKept(url);
+  if (known) return known;
   let keys: CryptoKeyPair;
   try {
     keys = await crypto.subtle.generateKey("Ed25519", false, ["sign", "verify"]);

@@ -4,7 +4,7 @@ import { createResource, type Resource } from "../core/resource.ts";
 
 /**
  * Loads data when another row is chosen, when its stamp changes, and after a reconnect.
- * @param load also called for a row that is no longer chosen when it answers; its answer is dropped
+ * @param load its answer is dropped if another row was chosen meanwhile
  * @returns the data of a row. `stamp`: anything that changes with the row, e.g. the time of its last use
  */
 export function createChosen<T>(

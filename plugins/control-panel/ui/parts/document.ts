@@ -57,12 +57,15 @@ export function createDocument(context: ViewContext, source: DocumentSource): Do
   let other: Content | undefined;
   let error: unknown;
   let isBusy = false;
+  let saves = 0;
 
   const textNow = () => drafts.get(key)?.text ?? stored?.text ?? "";
 
   async function refresh(): Promise<void> {
+    const before = saves;
     try {
       const content = await load();
+      if (before !== saves) return; // read before the save
       error = undefined;
       const draft = drafts.get(key);
       other = draft && draft.hash !== content.hash && draft.text !== content.text ? content : undefined;
@@ -83,6 +86,7 @@ export function createDocument(context: ViewContext, source: DocumentSource): Do
     try {
       const { hash } = await save(text, baseHash);
       stored = { text, hash };
+      saves++;
       other = undefined;
       const draft = drafts.get(key);
       if (draft?.text === text) drafts.delete(key);

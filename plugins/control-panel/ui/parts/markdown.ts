@@ -2,6 +2,7 @@
 import DOMPurify, { type Config } from "dompurify";
 import { Marked } from "marked";
 import { t } from "../core/text.ts";
+import { copy } from "./command.ts";
 
 /** HTML in a text stays text, except for these tags without attributes. So nothing that is written becomes an element with a source or a handler. */
 const PLAIN_TAG = /&lt;(\/?(?:b|br|code|del|details|em|i|kbd|p|s|strong|sub|summary|sup))\s*\/?&gt;/gi;
@@ -91,15 +92,11 @@ function withCopyButton(block: HTMLPreElement): void {
   around.append(bar, block);
 }
 
-/** Handles clicks on the copy buttons below `root`. */
-export function copyOnClick(root: EventTarget): void {
-  root.addEventListener("click", (event) => {
+/** Handles clicks on the copy buttons of the page. */
+export function copyOnClick(): void {
+  document.addEventListener("click", (event) => {
     const button = (event.target as Element | null)?.closest<HTMLButtonElement>("button[data-copy]");
     const code = button?.closest(".code")?.querySelector("pre")?.textContent;
-    if (!button || code === undefined || code === null) return;
-    void navigator.clipboard.writeText(code.replace(/\n$/, "")).then(() => {
-      button.textContent = t.common.copied;
-      setTimeout(() => (button.textContent = t.common.copy), 1_500);
-    });
+    if (code !== undefined && code !== null) copy(code.replace(/\n$/, ""));
   });
 }

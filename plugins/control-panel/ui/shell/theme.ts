@@ -9,7 +9,8 @@ export function chosenTheme(): (typeof THEMES)[number] {
   return THEMES.find((theme) => theme === kept) ?? "auto";
 }
 
-export function useTheme(theme: string = chosenTheme()): void {
-  keepPreference(KEY, theme);
-  document.documentElement.dataset["theme"] = theme;
+/** @param choice of people. Default: the kept one */
+export function useTheme(choice?: string): void {
+  if (choice !== undefined) keepPreference(KEY, choice);
+  document.documentElement.dataset["theme"] = choice ?? chosenTheme();
 }
