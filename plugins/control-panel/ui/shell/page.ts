@@ -67,7 +67,10 @@ function createBridge(context: ViewContext): Bridge {
   window.addEventListener("message", greet, { signal: context.signal });
   context.signal.addEventListener("abort", () => open?.abort());
   return {
-    expect: (frame, page) => void (expected = { frame, page }),
+    expect(frame, page) {
+      if (frame !== expected?.frame) open?.abort(); // the page before it is gone
+      expected = { frame, page };
+    },
   };
 }
 
@@ -118,6 +121,7 @@ function looks(): { theme: "light" | "dark"; locale: string; colors: Record<stri
   const names = [
     "--text",
     "--quiet",
+    "--ground",
     "--surface",
     "--raised",
     "--line",
