@@ -86,7 +86,7 @@ class SvcChart extends HTMLElement {
     );
     resized.observe(this);
     const themed = new MutationObserver(() => this.#plan(true));
-    themed.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    themed.observe(document.documentElement, { attributeFilter: ["data-theme", "lang"] });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#plan(true), { signal });
     signal.addEventListener("abort", () => {
       resized.disconnect();
@@ -182,14 +182,15 @@ function optionsOf(data: Chart, element: HTMLElement, Plot: typeof uPlot): uPlot
       ready: [(plot) => plot.over.append(tip)],
       setCursor: [
         (plot) => {
-          const { idx, left = -1 } = plot.cursor;
-          tip.hidden = idx === null || idx === undefined || left < 0;
-          const at = idx === null || idx === undefined ? undefined : x[idx];
-          if (tip.hidden || at === undefined) return;
-          const lines = series.filter(({ values }) => (values[idx ?? 0] ?? 0) > 0);
-          tip.textContent = [xText(at), ...lines.map((one) => `${one.label}: ${text(one.values[idx ?? 0] ?? 0)}`)].join(
-            "\n",
+          const { left = -1 } = plot.cursor;
+          const index = plot.cursor.idx ?? -1;
+          const at = x[index];
+          tip.hidden = at === undefined || left < 0;
+          if (at === undefined || left < 0) return;
+          const lines = series.flatMap(({ label, values: { [index]: value = 0 } }) =>
+            value > 0 ? [`${label}: ${text(value)}`] : [],
           );
+          tip.textContent = [xText(at), ...lines].join("\n");
           tip.style.left = `${Math.min(left + 12, Math.max(plot.over.clientWidth - tip.offsetWidth, 0))}px`;
         },
       ],

@@ -1,10 +1,9 @@
 /** A QR code, drawn in the page: black on white whatever the theme, because cameras need it so. */
 import { html, nothing, type TemplateResult } from "lit";
 import { until } from "lit/directives/until.js";
+import { svgElement } from "./icon.ts";
 import { waiting } from "./show.ts";
 import "./qr.css";
-
-const SVG = "http://www.w3.org/2000/svg";
 
 let last: { readonly key: string; readonly drawn: Promise<Node | typeof nothing> } | undefined;
 
@@ -19,14 +18,8 @@ async function draw(text: string, label: string): Promise<Node> {
   const { encode } = await import("uqr");
   const { data, size } = encode(text, { border: 3 });
   const dots = data.flatMap((row, y) => row.flatMap((isBlack, x) => (isBlack ? [`M${x} ${y}h1v1h-1z`] : [])));
-  const svg = element("svg", { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": label });
-  svg.append(element("rect", { width: String(size), height: String(size), fill: "#fff" }));
-  svg.append(element("path", { d: dots.join(""), fill: "#000", "shape-rendering": "crispEdges" }));
+  const svg = svgElement("svg", { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": label });
+  svg.append(svgElement("rect", { width: size, height: size, fill: "#fff" }));
+  svg.append(svgElement("path", { d: dots.join(""), fill: "#000", "shape-rendering": "crispEdges" }));
   return svg;
-}
-
-function element(name: string, attributes: Readonly<Record<string, string>>): SVGElement {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
 }

@@ -4,7 +4,7 @@ import { panel, type PanelPageEntry } from "@svc/sdk/panel";
 import { html, nothing, type TemplateResult } from "lit";
 import { BadgeCheck, Menu, Puzzle, SlidersHorizontal } from "lucide";
 import { hrefOf } from "../core/address.ts";
-import { type App, contextFor, type View, type ViewContext } from "../core/app.ts";
+import { type App, contextFor, type View } from "../core/app.ts";
 import { t } from "../core/text.ts";
 import { closeDialogs } from "../parts/dialog.ts";
 import { icon } from "../parts/icon.ts";
@@ -32,7 +32,13 @@ export function createShell(app: App): Shell {
   let open: Open | undefined;
   let isMenuOpen = false;
   const forever = contextFor(app, new AbortController().signal);
-  const badges = badgesOf(forever);
+  const approvals = forever.resource(
+    async () =>
+      app.serves(execApproval.list) && app.may("operator.approvals")
+        ? (await app.call(execApproval.list, {})).approvals.filter(({ status }) => status === "pending").length
+        : 0,
+    { events: [execApprovalRequested, execApprovalResolved], everyMs: 30_000 },
+  );
   forever.on(execApprovalRequested, ({ request: { command } }) => {
     if (app.place.view === "approvals" && !document.hidden) return;
     const run = () => app.go("approvals");
@@ -45,7 +51,7 @@ export function createShell(app: App): Shell {
     app.serves(panel.pages) ? (await app.call(panel.pages, {})).pages : ([] as PanelPageEntry[]),
   );
 
-  const isOffered = ({ scope, needs }: ViewEntry) =>
+  const isOffered = ({ scope = "operator.read", needs }: ViewEntry) =>
     app.may(scope) && (needs.length === 0 || needs.some((method) => app.serves(method)));
 
   function show(): Open {
@@ -104,7 +110,7 @@ export function createShell(app: App): Shell {
     const href = hrefOf(id, params);
     const { view, params: shown } = app.place;
     const isHere = view === id && (params["id"] === undefined || params["id"] === shown.get("id"));
-    const count = badges.count(id);
+    const count = id === "approvals" ? (approvals.value ?? 0) : 0;
     const go = (event: MouseEvent) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
       event.preventDefault();
@@ -172,7 +178,7 @@ export function createShell(app: App): Shell {
           : Object.hasOwn(t.views, view)
             ? t.views[view as keyof typeof t.views]
             : "";
-      const waitingCount = badges.count("approvals");
+      const waitingCount = approvals.value ?? 0;
       document.title = `${waitingCount > 0 ? `(${waitingCount}) ` : ""}${name === "" ? "" : `${name} · `}svc`;
       return html`<a class="skip" href="#content" @click=${skip}>${t.shell.skip}</a>
         <header class="bar">
@@ -244,16 +250,4 @@ function cut(text: string): string {
 function skip(event: MouseEvent): void {
   event.preventDefault();
   document.getElementById("content")?.focus();
-}
-
-/** Counts beside entries of the navigation. */
-function badgesOf(context: ViewContext): { count(id: string): number } {
-  const approvals = context.resource(
-    async () =>
-      context.serves(execApproval.list) && context.may("operator.approvals")
-        ? (await context.call(execApproval.list, {})).approvals.filter(({ status }) => status === "pending").length
-        : 0,
-    { events: [execApprovalRequested, execApprovalResolved], everyMs: 30_000 },
-  );
-  return { count: (id) => (id === "approvals" ? (approvals.value ?? 0) : 0) };
 }

@@ -27,8 +27,8 @@ export interface ViewEntry {
   readonly id: ViewId;
   readonly group: "talk" | "run" | "system";
   readonly icon: IconNode;
-  /** The view is hidden from browsers without this scope. */
-  readonly scope: Scope;
+  /** The view is hidden from browsers without this scope. Default `operator.read`. */
+  readonly scope?: Scope;
   /** The view is hidden when the gateway has none of these methods: their plugin is not loaded. */
   readonly needs: readonly string[];
   readonly load: () => Promise<{ readonly default: OpenView }>;
@@ -43,7 +43,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "chat",
     group: "talk",
     icon: MessageSquare,
-    scope: "operator.read",
     needs: ["chat.send"],
     load: () => import("./chat/chat.ts"),
   },
@@ -51,7 +50,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "sessions",
     group: "talk",
     icon: MessagesSquare,
-    scope: "operator.read",
     needs: ["sessions.list"],
     load: () => import("./sessions.ts"),
   },
@@ -59,7 +57,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "overview",
     group: "run",
     icon: Gauge,
-    scope: "operator.read",
     needs: [],
     load: () => import("./overview/overview.ts"),
   },
@@ -67,7 +64,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "agents",
     group: "run",
     icon: Bot,
-    scope: "operator.read",
     needs: ["agents.list"],
     load: () => import("./agents/agents.ts"),
   },
@@ -75,7 +71,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "channels",
     group: "run",
     icon: Radio,
-    scope: "operator.read",
     needs: ["channels.status"],
     load: () => import("./channels/channels.ts"),
   },
@@ -83,7 +78,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "automations",
     group: "run",
     icon: Workflow,
-    scope: "operator.read",
     needs: ["cron.list", "webhooks.list"],
     load: () => import("./automations/automations.ts"),
   },
@@ -91,7 +85,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "devices",
     group: "run",
     icon: MonitorSmartphone,
-    scope: "operator.read",
     needs: ["device.pair.list", "node.list"],
     load: () => import("./devices/devices.ts"),
   },
@@ -107,7 +100,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "skills",
     group: "run",
     icon: GraduationCap,
-    scope: "operator.read",
     needs: ["skills.status"],
     load: () => import("./skills/skills.ts"),
   },
@@ -115,7 +107,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "memory",
     group: "run",
     icon: Brain,
-    scope: "operator.read",
     needs: ["doctor.memory.status"],
     load: () => import("./memory/memory.ts"),
   },
@@ -123,7 +114,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "usage",
     group: "system",
     icon: ChartColumn,
-    scope: "operator.read",
     needs: ["usage.cost"],
     load: () => import("./usage.ts"),
   },
@@ -131,7 +121,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "plugins",
     group: "system",
     icon: Puzzle,
-    scope: "operator.read",
     needs: ["plugins.list"],
     load: () => import("./plugins.ts"),
   },
@@ -139,7 +128,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "logs",
     group: "system",
     icon: ScrollText,
-    scope: "operator.read",
     needs: ["logs.tail"],
     load: () => import("./logs.ts"),
   },
@@ -147,7 +135,6 @@ export const VIEWS: readonly ViewEntry[] = [
     id: "config",
     group: "system",
     icon: Settings,
-    scope: "operator.read",
     needs: ["config.get"],
     load: () => import("./config/config.ts"),
   },
