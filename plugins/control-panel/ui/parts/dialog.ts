@@ -49,9 +49,10 @@ export function openDialog<T>({ title, isWide = false, body, load }: DialogOptio
     const run = async (work: () => Promise<unknown>) => {
       isBusy = true;
       error = undefined;
-      redraw();
       try {
-        await work();
+        const working = work();
+        redraw(); // after what the work changed at once
+        await working;
       } catch (failure) {
         error = failure;
       }

@@ -232,12 +232,11 @@ export function searchTextOf(row: Row): string {
       return textOf(row.message);
     case "tools":
       return row.calls
-        .map(
-          ({ name, args, result }) =>
-            `${name} ${factsOf(args)
-              .map(([, text]) => text)
-              .join(" ")} ${result ? textOf(result) : ""}`,
-        )
+        .flatMap(({ name, args, result }) => [
+          name,
+          ...factsOf(args).map(([, text]) => text),
+          result ? textOf(result) : "",
+        ])
         .join(" ");
     case "echo":
       return row.text;
