@@ -6,12 +6,13 @@ import { t } from "../../core/text.ts";
 import { command } from "../../parts/command.ts";
 import { confirm } from "../../parts/dialog.ts";
 import { badge, empty, show } from "../../parts/show.ts";
+import { tabs } from "../../parts/tabs.ts";
 import { toast } from "../../parts/toast.ts";
 import { duration } from "../../parts/time.ts";
-import { changesOf, type Conflict, linesOf, patchOf, same, valueAt, withValue } from "./data.ts";
+import { changesOf, type Conflict, linesOf, type Path, pathText, patchOf, withValue } from "./data.ts";
 import { drawChildren, drawField } from "./fields.ts";
-import { createForm, type Form } from "./form.ts";
-import { createRaw } from "./raw.ts";
+import { createForm, isChanged } from "./form.ts";
+import { drawRaw } from "./raw.ts";
 import { changeTable, issueList, lineTable, review, type Written } from "./review.ts";
 import {
   childrenOf,
@@ -25,7 +26,7 @@ import {
   search,
 } from "./schema.ts";
 import { shown } from "./shown.ts";
-import { discard, hasChanges, isDirty, type Issue, type Snapshot, stateOf, take, wrote } from "./state.ts";
+import { discard, hasChanges, isDirty, type Snapshot, stateOf, take, wrote } from "./state.ts";
 import "./config.css";
 
 const FOUND = 40;
@@ -38,12 +39,12 @@ export default ((context) => {
   const state = stateOf(context.connection.url);
   const mayWrite = context.may("operator.admin");
   const view = { search: "", onlySet: false, advanced: false };
-  const drawRaw = createRaw();
   let schema: { readonly root: Field; readonly hints: Hints } | undefined;
 
   const file = context.resource(
     async () => {
-      const [snapshot] = await Promise.all([context.call(config.get, {}), loadSchema()]);
+      const snapshot = await context.call(config.get, {});
+      await loadSchema(snapshot.hash);
       take(state, snapshot);
       return snapshot;
     },
@@ -52,70 +53,64 @@ export default ((context) => {
 
   /** Only admins may read it. Plugins come and go, so it is loaded with each new file. */
   let schemaFor: string | undefined;
-  async function loadSchema(): Promise<void> {
+  async function loadSchema(hash: string): Promise<void> {
     if (!mayWrite) return;
-    const known = `${context.connection.client?.hello.server.connId ?? ""} ${state.base?.hash ?? ""}`;
+    const known = `${context.connection.client?.hello.server.connId ?? ""} ${hash}`;
     if (schema && schemaFor === known) return;
     const loaded = await context.call(config.schema, {});
     schema = { root: rootField(loaded.schema as Schema), hints: loaded.uiHints as Hints };
     schemaFor = known;
   }
 
-  const isRawMode = () => !schema || context.place.params.get("mode") === "raw" || state.base?.valid === false;
+  const mayForm = () => mayWrite && state.base?.valid !== false;
+  const isRawMode = () => !mayForm() || context.place.params.get("mode") === "raw";
   const textOfFile = () => state.base?.raw ?? "{\n}\n";
   const changes = () => (state.base?.valid ? changesOf(state.base.parsed, state.draft) : []);
 
-  async function written(answer: Written | undefined): Promise<void> {
+  /** If the file is another one by the time of the write, the gateway refuses it: the changes go on top of that file, and people look again. */
+  async function reviewed(
+    content: TemplateResult,
+    needsRestart: boolean,
+    write: (baseHash: string) => Promise<Written>,
+  ): Promise<void> {
+    const baseHash = state.base?.hash ?? "";
+    const answer = await review({
+      content,
+      needsRestart,
+      write: () => write(baseHash),
+      async refused(issues) {
+        state.issues = issues;
+        await file.reload();
+        if (state.base?.hash === baseHash) return false;
+        toast(t.config.fileChanged, "warning");
+        return true;
+      },
+    });
     if (!answer) return context.redraw();
     wrote(state, answer);
     const { scheduled, delayMs, reason } = answer.restart;
     const isPlain = reason === config.patch.name || reason === config.apply.name;
-    state.outcome = undefined;
-    if (scheduled) state.outcome = { kind: "restarts", delayMs };
-    else if (!isPlain) state.outcome = { kind: "by-hand", reason };
+    state.byHand = scheduled || isPlain ? undefined : reason;
     toast(scheduled ? t.config.writtenRestarts(duration(delayMs)) : t.config.written, "good");
     await file.reload();
-  }
-
-  /** After a refusal the file may be another one: then the changes are put on top of it, and people look again. */
-  async function refused(issues: readonly Issue[]): Promise<boolean> {
-    const before = state.base?.hash;
-    state.issues = issues;
-    await file.reload();
-    context.redraw();
-    if (state.base?.hash === before) return false;
-    toast(t.config.fileChanged, "warning");
-    return true;
   }
 
   async function reviewForm(): Promise<void> {
     if (!schema) return;
     const { root, hints } = schema;
     const all = changes();
-    const answer = await review({
-      content: changeTable(all, root, hints),
-      needsRestart: all.some(({ path }) => fieldAt(root, path, hints).reload === "restart"),
-      write: () =>
-        context.call(config.patch, {
-          raw: JSON.stringify(patchOf(all)),
-          replaceLists: true,
-          ...(state.base ? { baseHash: state.base.hash } : {}),
-        }),
-      refused,
-    });
-    await written(answer);
+    const needsRestart = all.some(({ path }) => fieldAt(root, path, hints).reload === "restart");
+    await reviewed(changeTable(all, root, hints), needsRestart, (baseHash) =>
+      context.call(config.patch, { raw: JSON.stringify(patchOf(all)), replaceLists: true, baseHash }),
+    );
   }
 
   async function reviewRaw(): Promise<void> {
-    const { raw, base } = state;
-    if (raw === undefined || !base) return;
-    const answer = await review({
-      content: lineTable(linesOf(textOfFile(), raw)),
-      needsRestart: false,
-      write: () => context.call(config.apply, { raw, baseHash: base.hash }),
-      refused,
-    });
-    await written(answer);
+    const { raw } = state;
+    if (raw === undefined) return;
+    await reviewed(lineTable(linesOf(textOfFile(), raw)), false, (baseHash) =>
+      context.call(config.apply, { raw, baseHash }),
+    );
   }
 
   async function askDiscard(): Promise<void> {
@@ -131,17 +126,13 @@ export default ((context) => {
   }
 
   /** Opens the section and the groups of a key, and moves the focus there. */
-  function jump(path: readonly (string | number)[]): void {
+  function jump(path: Path): void {
     view.search = "";
     view.onlySet = false;
     view.advanced ||= schema !== undefined && fieldAt(schema.root, path, schema.hints).advanced;
-    for (let length = 1; length <= path.length; length++) state.open.add(pathOf(path.slice(0, length)));
+    for (let length = 1; length <= path.length; length++) state.open.add(pathText(path.slice(0, length)));
     context.go("config", { section: String(path[0]) });
-    focusSoon(pathOf(path), 20);
-  }
-
-  function pathOf(path: readonly (string | number)[]): string {
-    return schema ? dataPath(fieldAt(schema.root, path, schema.hints)) : path.join(".");
+    focusSoon(pathText(path), 20);
   }
 
   /** The place is drawn in one of the next frames. */
@@ -156,17 +147,6 @@ export default ((context) => {
     });
   }
 
-  function form({ hints }: { readonly hints: Hints }): Form {
-    return createForm({
-      state,
-      hints,
-      mayWrite,
-      onlySet: view.onlySet,
-      advanced: view.advanced,
-      changed: context.redraw,
-    });
-  }
-
   function drawForm(): TemplateResult {
     if (!schema) return html``;
     const { root, hints } = schema;
@@ -176,13 +156,13 @@ export default ((context) => {
     );
     const section = sections.find(({ path }) => path[0] === wanted) ?? sections[0];
     if (!section) return html``;
-    const fields = form({ hints });
+    const { onlySet, advanced } = view;
+    const form = createForm({ state, hints, mayWrite, onlySet, advanced, changed: context.redraw });
     const found = search(hints, view.search, FOUND);
     const open = (id: string) => {
       view.search = "";
       context.go("config", { section: id });
     };
-    const isTouched = ({ path }: Field) => !same(valueAt(state.draft, path), valueAt(state.base?.parsed, path));
     return html`<div class="cfg-split">
       <div class="cfg-sections">
         <select
@@ -203,7 +183,7 @@ export default ((context) => {
                 @click=${() => open(id)}
               >
                 <span class="ellipsis">${one.label}</span>
-                ${wrong ? badge("!", "bad") : isTouched(one) ? badge("•", "accent") : nothing}
+                ${wrong ? badge("!", "bad") : isChanged(form, one) ? badge("•", "accent") : nothing}
               </button>
             </li>`;
           })}
@@ -217,7 +197,7 @@ export default ((context) => {
                   <code class="quiet">${section.path[0]}</code>
                 </header>
                 ${section.help === "" ? nothing : html`<p class="quiet">${section.help}</p>`}
-                ${section.kind === "group" ? drawChildren(fields, section) : drawField(fields, section)}`
+                ${section.kind === "group" ? drawChildren(form, section) : drawField(form, section)}`
             : found.length === 0
               ? empty(t.config.noMatch)
               : html`<ul class="cfg-found" aria-label=${t.config.results}>
@@ -285,21 +265,31 @@ export default ((context) => {
     </div>`;
   }
 
-  function mode(raw: boolean, label: string): TemplateResult {
-    const isHere = isRawMode() === raw;
-    return html`<button
-      role="tab"
-      aria-selected=${isHere}
-      ?disabled=${!raw && (!schema || state.base?.valid === false)}
-      @click=${() => context.go("config", { section: context.place.params.get("section") ?? undefined, mode: raw ? "raw" : undefined })}
-    >
-      ${label}
-    </button>`;
-  }
+  const content = (snapshot: Snapshot) =>
+    html`${drawFacts(snapshot)} ${drawConflicts()} ${isRawMode() ? drawText(snapshot) : drawKeys()}
+    ${mayWrite ? drawBar() : nothing}`;
 
   /** Both modes change the same file: one at a time. */
-  function drawOther(text: string): TemplateResult {
-    return html`<div class="notice warning"><div>${text}</div></div>`;
+  const drawOther = (text: string) => html`<div class="notice warning"><div>${text}</div></div>`;
+
+  function drawKeys(): TemplateResult {
+    if (state.raw !== undefined) return drawOther(t.config.textFirst);
+    return html`${state.issues.length > 0 ? drawIssues() : nothing} ${drawForm()}`;
+  }
+
+  function drawText({ valid }: Snapshot): TemplateResult | typeof nothing {
+    if (!valid) return nothing;
+    if (hasChanges(state)) return drawOther(t.config.formFirst);
+    return drawRaw({
+      text: state.raw ?? textOfFile(),
+      issues: state.issues,
+      mayWrite,
+      input(text) {
+        state.raw = text === textOfFile() ? undefined : text;
+        state.issues = [];
+        context.redraw();
+      },
+    });
   }
 
   return {
@@ -324,35 +314,17 @@ export default ((context) => {
                   ${toggle(context, t.config.advanced, view, "advanced")}`
           }
         </header>
-        <div class="tabs" role="tablist" aria-label=${t.config.mode}>
-          ${mode(false, t.config.form)} ${mode(true, t.config.text)}
-        </div>
-        ${show(
-          file,
-          (snapshot) =>
-            html`${drawFacts(snapshot)} ${drawConflicts()}
-            ${
-              isRawMode()
-                ? snapshot.valid && hasChanges(state)
-                  ? drawOther(t.config.formFirst)
-                  : snapshot.valid
-                    ? drawRaw({
-                        text: state.raw ?? textOfFile(),
-                        issues: state.issues,
-                        mayWrite,
-                        input(text) {
-                          state.raw = text === textOfFile() ? undefined : text;
-                          state.issues = [];
-                          context.redraw();
-                        },
-                      })
-                    : nothing
-                : state.raw === undefined
-                  ? html`${state.issues.length > 0 ? drawIssues() : nothing} ${drawForm()}`
-                  : drawOther(t.config.textFirst)
-            }
-            ${mayWrite ? drawBar() : nothing}`,
-        )}
+        ${tabs({
+          label: t.config.mode,
+          tabs: [...(mayForm() ? [["form", t.config.form] as const] : []), ["raw", t.config.text] as const],
+          selected: isRawMode() ? "raw" : "form",
+          select: (mode) =>
+            context.go("config", {
+              section: context.place.params.get("section") ?? undefined,
+              mode: mode === "raw" ? mode : undefined,
+            }),
+          content: () => show(file, content),
+        })}
       </div>`,
   };
 
@@ -360,14 +332,10 @@ export default ((context) => {
     return html`<div class="notice bad" role="alert">
       <div>
         <p>${t.config.refused}</p>
-        <ul class="cfg-issues">
-          ${state.issues.map(
-            ({ path, message }) =>
-              html`<li class="break">
-                <button class="plain" @click=${() => jump(keysOf(path))}><code>${path}</code></button> ${message}
-              </li>`,
-          )}
-        </ul>
+        ${issueList(
+          state.issues,
+          (path) => html`<button class="plain" @click=${() => jump(keysOf(path))}><code>${path}</code></button>`,
+        )}
       </div>
     </div>`;
   }
@@ -375,7 +343,6 @@ export default ((context) => {
   function drawFacts(snapshot: Snapshot): TemplateResult {
     const { path, exists, valid, issues, warnings, running } = snapshot;
     const { restart, refused: rejected } = running ?? {};
-    const { outcome } = state;
     const isPending = restart !== undefined && restart.paths.length > 0;
     return html`<div class="line cfg-file">
         <code class="break">${path}</code>
@@ -419,7 +386,7 @@ export default ((context) => {
                   ${restart.delayMs === undefined ? t.config.restartPending : t.config.restartIn(duration(restart.delayMs))}
                 </p>
                 <p><code class="break">${restart.paths.join(", ")}</code></p>
-                ${outcome?.kind === "by-hand" ? html`<p>${outcome.reason}</p>` : nothing}
+                ${state.byHand === undefined ? nothing : html`<p>${state.byHand}</p>`}
                 ${restart.delayMs === undefined ? command("svc gateway restart") : nothing}
               </div>
             </div>`
@@ -455,6 +422,6 @@ function toggle(
 }
 
 /** `a.b[0].c` as keys and indexes. */
-function keysOf(path: string): readonly (string | number)[] {
+function keysOf(path: string): Path {
   return [...path.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([text, index]) => (index === undefined ? text : Number(index)));
 }

@@ -17,6 +17,11 @@ export function own(value: unknown, key: string | number): unknown {
     : undefined;
 }
 
+/** `${NAME}`: the gateway puts the environment variable there. */
+export function isPlaceholder(text: string): boolean {
+  return /^\$\{[A-Z_][A-Z0-9_]*\}$/.test(text);
+}
+
 /** `a.b[0].c`, as the gateway writes paths in its issues. */
 export function pathText(path: Path): string {
   return path.reduce<string>(

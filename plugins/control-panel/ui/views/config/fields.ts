@@ -1,4 +1,4 @@
-/** Draws the fields of the form: one function for each kind. */
+/** Draws the fields of the form: name, state and control; groups, lists and unions with the fields in them. */
 import { html, nothing, type TemplateResult } from "lit";
 import { live } from "lit/directives/live.js";
 import { ArrowDown, ArrowUp, Plus, RotateCcw, Trash2, Undo2 } from "lucide";
@@ -6,7 +6,7 @@ import { t } from "../../core/text.ts";
 import { confirm } from "../../parts/dialog.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge } from "../../parts/show.ts";
-import { changesOf, holdsSecret, own, reordered, same } from "./data.ts";
+import { changesOf, holdsSecret, own, reordered } from "./data.ts";
 import { type Form, idOf, isChanged } from "./form.ts";
 import {
   childOf,
@@ -16,6 +16,8 @@ import {
   type Field,
   fits,
   initialOf,
+  isInItem,
+  isItem,
   type Kind,
   kindOf,
   problemOf,
@@ -25,6 +27,7 @@ import {
   variants,
 } from "./schema.ts";
 import { secret } from "./secret.ts";
+import { choice, defaultText, json, number, text } from "./values.ts";
 import { shown } from "./shown.ts";
 
 type Draw = (form: Form, field: Field) => TemplateResult;
@@ -40,8 +43,7 @@ export function drawField(form: Form, field: Field): TemplateResult | typeof not
   if (field.kind === "group") return drawGroup(form, field);
   const { kind, label, help, path, isRequired } = field;
   const value = form.value(path);
-  const isInList = path.some((key) => typeof key === "number");
-  const name = isInList ? label : html`<span title=${dataPath(field)}>${label}</span>`;
+  const name = isInItem(field) ? label : html`<span title=${dataPath(field)}>${label}</span>`;
   const isSet = value !== undefined;
   return html`<div class="cfg-field ${kind}" data-path=${dataPath(field)}>
     <div class="cfg-about">
@@ -53,7 +55,7 @@ export function drawField(form: Form, field: Field): TemplateResult | typeof not
         }
         ${isRequired && !isSet ? badge(t.config.required, "warning") : nothing} ${marks(form, field)}
       </div>
-      ${isInList ? nothing : html`<code class="quiet break">${dataPath(field)}</code>`}
+      ${isInItem(field) ? nothing : html`<code class="quiet break">${dataPath(field)}</code>`}
       ${help === "" ? nothing : html`<p class="quiet break">${help}</p>`}
     </div>
     <div
@@ -85,7 +87,7 @@ function drawGroup(form: Form, field: Field): TemplateResult {
   const { path, label, help, isEntry } = field;
   const isOpen = form.isOpen(path);
   const count = changesOf({}, form.value(path) ?? {}).length;
-  const isItem = typeof path.at(-1) === "number";
+  const isOne = isItem(field);
   return html`<details
     class="cfg-group"
     data-path=${dataPath(field)}
@@ -93,9 +95,9 @@ function drawGroup(form: Form, field: Field): TemplateResult {
     @toggle=${(event: Event) => form.toggle(path, (event.currentTarget as HTMLDetailsElement).open)}
   >
     <summary>
-      <strong class="break">${isItem ? titleOf(form.value(path), label) : label}</strong>
-      ${count > 0 && !isItem ? badge(t.config.keysSet(count)) : nothing}
-      ${isChanged(form, field) && !isItem ? badge(t.config.changed, "accent") : nothing}
+      <strong class="break">${isOne ? titleOf(form.value(path), label) : label}</strong>
+      ${count > 0 && !isOne ? badge(t.config.keysSet(count)) : nothing}
+      ${isChanged(form, field) && !isOne ? badge(t.config.changed, "accent") : nothing}
       ${form.issuesAt(path).length > 0 ? badge(t.config.problem, "bad") : nothing}
     </summary>
     ${
@@ -104,7 +106,7 @@ function drawGroup(form: Form, field: Field): TemplateResult {
             ${help === "" ? nothing : html`<p class="quiet break">${help}</p>`} ${problems(form, field)}
             ${drawChildren(form, field)}
             ${
-              form.mayWrite && !isItem && form.value(path) !== undefined
+              form.mayWrite && !isOne && form.value(path) !== undefined
                 ? html`<div class="actions">
                     <button @click=${() => form.remove(field)}>
                       ${isEntry ? icon(Trash2) : icon(RotateCcw)}${isEntry ? t.config.removeEntry(label) : t.config.resetGroup(label)}
@@ -126,7 +128,7 @@ function titleOf(value: unknown, otherwise: string): string {
 
 function marks(form: Form, field: Field): TemplateResult | typeof nothing {
   const { path, label, reload, isRequired } = field;
-  if (path.some((key) => typeof key === "number")) return nothing; // its list says it
+  if (isInItem(field)) return nothing; // its list says it
   const isSet = form.value(path) !== undefined;
   const hasChanged = isChanged(form, field);
   return html`${hasChanged ? badge(t.config.changed, "accent") : isSet ? badge(t.config.set) : nothing}
@@ -169,135 +171,6 @@ function problems(form: Form, field: Field): TemplateResult {
 function problemText(problem: NonNullable<ReturnType<typeof problemOf>>): string {
   const { problems: texts } = t.config;
   return "limit" in problem ? texts[problem.rule](problem.limit) : texts[problem.rule];
-}
-
-/** Says what applies while nothing is set. */
-function defaultText(form: Form, field: Field): string {
-  const fallback = form.fallback(field);
-  return fallback === undefined || fallback === "" ? t.config.default : t.config.defaultOf(shown(fallback, field));
-}
-
-function choice(form: Form, field: Field): TemplateResult {
-  const { path } = field;
-  const choices = choicesOf(field.schema) ?? [];
-  const value = form.value(path);
-  const index = choices.findIndex((one) => same(one, value));
-  const isForeign = value !== undefined && index < 0; // e.g. a placeholder
-  return html`<select
-    id=${idOf(field)}
-    ?disabled=${!form.mayWrite}
-    @change=${(event: Event) => {
-      const { value: picked } = event.target as HTMLSelectElement;
-      if (picked === "") form.remove(field);
-      else if (picked !== "foreign") form.put(path, choices[Number(picked)]);
-    }}
-  >
-    <option value="" .selected=${live(value === undefined)}>${defaultText(form, field)}</option>
-    ${isForeign ? html`<option value="foreign" .selected=${live(true)}>${shown(value, field)}</option>` : nothing}
-    ${choices.map((one, at) => html`<option value=${at} .selected=${live(at === index)}>${shown(one, field)}</option>`)}
-  </select>`;
-}
-
-function text(form: Form, field: Field): TemplateResult {
-  const { path, placeholder } = field;
-  const value = form.value(path);
-  if (typeof value === "string" && holdsSecret(value)) return secret(form, field); // e.g. an address with a password
-  if (value !== undefined && typeof value !== "string") return json(form, field);
-  const fallback = form.fallback(field);
-  const hint = typeof fallback === "string" && fallback !== "" && value === undefined ? fallback : placeholder;
-  const change = (event: Event) => {
-    const { value: typed } = event.target as HTMLInputElement;
-    if (typed === "" && form.original(path) === undefined && !isInList(field)) form.remove(field);
-    else form.put(path, typed);
-  };
-  const isLong = (value ?? hint).includes("\n");
-  return isLong
-    ? html`<textarea
-        id=${idOf(field)}
-        rows="4"
-        placeholder=${hint}
-        .value=${live(value ?? "")}
-        ?disabled=${!form.mayWrite}
-        @input=${change}
-      ></textarea>`
-    : html`<input
-        id=${idOf(field)}
-        autocomplete="off"
-        spellcheck="false"
-        placeholder=${hint}
-        .value=${live(value ?? "")}
-        ?disabled=${!form.mayWrite}
-        @input=${change}
-      />`;
-}
-
-function number(form: Form, field: Field): TemplateResult {
-  const { path, schema } = field;
-  const value = form.value(path);
-  const fallback = form.fallback(field);
-  const [low, high] = [schema.minimum ?? schema.exclusiveMinimum, schema.maximum];
-  return html`<input
-      id=${idOf(field)}
-      class="cfg-number"
-      inputmode="decimal"
-      autocomplete="off"
-      placeholder=${typeof fallback === "number" ? String(fallback) : ""}
-      .value=${live(form.typed(path)?.text ?? (typeof value === "number" ? String(value) : typeof value === "string" ? value : ""))}
-      ?disabled=${!form.mayWrite}
-      @input=${(event: Event) => {
-        const { value: typed } = event.target as HTMLInputElement;
-        const read = Number(typed.replace(",", "."));
-        const isWrong = !Number.isFinite(read) && !/^\$\{[A-Z_][A-Z0-9_]*\}$/.test(typed);
-        if (typed.trim() === "") form.remove(field);
-        else if (!isWrong) form.put(path, Number.isFinite(read) ? read : typed);
-        if (typed.trim() !== "") form.type(path, typed, isWrong);
-      }}
-      @change=${() => form.typed(path)?.isWrong || form.typedOut(path)}
-    />${
-      low === undefined && high === undefined
-        ? nothing
-        : html`<small
-            >${low === undefined ? t.config.atMost(high ?? 0) : high === undefined ? t.config.atLeast(low) : t.config.between(low, high)}</small
-          >`
-    }`;
-}
-
-function json(form: Form, field: Field): TemplateResult {
-  const { path } = field;
-  const value = form.value(path);
-  const fallback = form.fallback(field);
-  const written = form.typed(path)?.text ?? (value === undefined ? "" : JSON.stringify(value, undefined, 2));
-  return html`<textarea
-    id=${idOf(field)}
-    class="mono"
-    rows=${Math.min(12, Math.max(2, written.split("\n").length))}
-    spellcheck="false"
-    placeholder=${fallback === undefined ? t.config.jsonHint : JSON.stringify(fallback)}
-    .value=${live(written)}
-    ?disabled=${!form.mayWrite}
-    @input=${(event: Event) => {
-      const { value: typed } = event.target as HTMLTextAreaElement;
-      if (typed.trim() === "") return form.remove(field);
-      const read = parsed(typed);
-      if (read) form.put(path, read.value);
-      form.type(path, typed, !read);
-    }}
-    @change=${() => form.typed(path)?.isWrong || form.typedOut(path)}
-  ></textarea>`;
-}
-
-/** `null` cannot be written: in a merge patch it removes. */
-function parsed(text: string): { readonly value: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value === null ? undefined : { value };
-  } catch {
-    return undefined;
-  }
-}
-
-function isInList({ path }: Field): boolean {
-  return typeof path.at(-1) === "number";
 }
 
 function list(form: Form, field: Field): TemplateResult {
@@ -380,7 +253,7 @@ function union(form: Form, field: Field): TemplateResult {
         else form.put(path, initialOf(all[Number(picked)] ?? {}));
       }}
     >
-      ${isInList(field) ? nothing : html`<option value="" .selected=${live(value === undefined)}>${defaultText(form, field)}</option>`}
+      ${isItem(field) ? nothing : html`<option value="" .selected=${live(value === undefined)}>${defaultText(form, field)}</option>`}
       ${all.map((one, at) => html`<option value=${at} .selected=${live(at === index)}>${variantName(one, all)}</option>`)}
     </select>
     ${value === undefined ? nothing : member ? unionPart(form, { ...field, schema: member, kind: kindOf(member, sensitive) }) : json(form, field)}`;

@@ -1,7 +1,7 @@
 /** What the fields of the form read and change: the draft, and what people typed that is no value yet. */
 import type { Issue, State } from "./state.ts";
 import { isObject, type Path, pathText, same, valueAt, withValue } from "./data.ts";
-import { dataPath, type Field, type Hints } from "./schema.ts";
+import { dataPath, type Field, type Hints, isInItem, isItem } from "./schema.ts";
 
 export interface Form {
   readonly hints: Hints;
@@ -58,9 +58,9 @@ export function createForm({ state, changed, ...rest }: FormOptions): Form {
     ...rest,
     value: (path) => valueAt(state.draft, path),
     original,
-    fallback({ path, schema }) {
-      if (path.some((key) => typeof key === "number")) return schema.default; // items move
-      return valueAt(state.base?.config, path) ?? schema.default;
+    fallback(field) {
+      const { path, schema } = field;
+      return (isInItem(field) ? undefined : valueAt(state.base?.config, path)) ?? schema.default;
     },
     put,
     remove(field) {
@@ -69,7 +69,7 @@ export function createForm({ state, changed, ...rest }: FormOptions): Form {
       for (let at = field.parent; at && at.path.length > 0 && !at.isEntry; at = at.parent) {
         const value = valueAt(state.draft, at.path);
         const isEmpty = isObject(value) && Object.keys(value).length === 0;
-        if (!isEmpty || typeof at.path.at(-1) === "number" || original(at.path) !== undefined) break;
+        if (!isEmpty || isItem(at) || original(at.path) !== undefined) break;
         put(at.path, undefined);
       }
     },

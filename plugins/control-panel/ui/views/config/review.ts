@@ -70,19 +70,14 @@ function issuesOf(error: unknown): readonly Issue[] {
   return Array.isArray(issues) ? (issues as readonly Issue[]) : [];
 }
 
+/** @param place draws where a problem is. Default: its path */
 export function issueList(
   issues: readonly Issue[],
-  lineOf?: (path: string) => number | undefined,
+  place = (path: string) => html`<code>${path}</code>`,
 ): TemplateResult | typeof nothing {
   if (issues.length === 0) return nothing;
   return html`<ul class="cfg-issues">
-    ${issues.map(({ path, message }) => {
-      const line = lineOf?.(path);
-      return html`<li class="break">
-        ${line === undefined ? nothing : html`<span class="quiet">${t.config.line(line)}</span>`}
-        ${path === "" ? nothing : html`<code>${path}</code>`} ${message}
-      </li>`;
-    })}
+    ${issues.map(({ path, message }) => html`<li class="break">${path === "" ? nothing : place(path)} ${message}</li>`)}
   </ul>`;
 }
 

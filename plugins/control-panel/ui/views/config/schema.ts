@@ -1,6 +1,6 @@
 /** The JSON Schema of the configuration as fields of a form: one kind for each schema that occurs. Pure. */
 import type { ReloadKind } from "@svc/sdk/config";
-import { isObject, own, type Path, pathText } from "./data.ts";
+import { isObject, isPlaceholder, own, type Path, pathText } from "./data.ts";
 
 /** What the form reads of a JSON Schema. */
 export interface Schema {
@@ -193,7 +193,7 @@ export function problemOf(schema: Schema, value: unknown): Problem | undefined {
     if (maximum !== undefined && value > maximum) return { rule: "max", limit: maximum };
   }
   if (typeof value === "string") {
-    if (/^\$\{[A-Z_][A-Z0-9_]*\}$/.test(value)) return undefined; // resolved by the gateway
+    if (isPlaceholder(value)) return undefined;
     const { minLength = 0, maxLength = Infinity, pattern } = schema;
     if (value.length < minLength)
       return minLength === 1 ? { rule: "required" } : { rule: "minLength", limit: minLength };
@@ -241,6 +241,16 @@ export function reachable(pattern: string): Path {
 
 export function dataPath({ path }: Field): string {
   return pathText(path);
+}
+
+/** Whether it is an item of a list. */
+export function isItem({ path }: Field): boolean {
+  return typeof path.at(-1) === "number";
+}
+
+/** Whether it is an item or lies in one: items have no place of their own in the file, because they move. */
+export function isInItem({ path }: Field): boolean {
+  return path.some((key) => typeof key === "number");
 }
 
 function find<T>(nodes: readonly Schema[], pick: (node: Schema) => T | undefined): T | undefined {

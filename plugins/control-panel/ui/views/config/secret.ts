@@ -7,7 +7,7 @@ import { icon } from "../../parts/icon.ts";
 import { badge } from "../../parts/show.ts";
 import { holdsSecret, isObject, same } from "./data.ts";
 import { type Form, idOf } from "./form.ts";
-import { type Field, mayRefer } from "./schema.ts";
+import { type Field, isInItem, mayRefer } from "./schema.ts";
 import { secretText } from "./shown.ts";
 
 const SOURCES = ["env", "file", "exec"];
@@ -18,11 +18,9 @@ export function secret(form: Form, field: Field): TemplateResult {
   const original = form.original(path);
   const isTouched = value !== undefined && !same(value, original);
   const isKept = value !== undefined && holdsSecret(value) && !isObject(value);
-  const isHere = path.some((key) => typeof key === "number")
-    ? value !== undefined && value !== ""
-    : original !== undefined;
+  const isHere = isInItem(field) ? value !== undefined && value !== "" : original !== undefined;
   const back = () => (original === undefined ? form.remove(field) : form.put(path, original));
-  const mayBack = isTouched && !path.some((key) => typeof key === "number");
+  const mayBack = isTouched && !isInItem(field);
   return html`<div class="line">
       ${value === undefined || value === "" ? badge(t.config.secretUnset) : badge(isKept || !isTouched ? secretState(value) : t.config.secretNew, isTouched && !isKept ? "accent" : "good")}
       ${

@@ -1,6 +1,6 @@
 /** Values of the configuration as people read them; secrets stay hidden. */
 import { t } from "../../core/text.ts";
-import { holdsSecret, isObject } from "./data.ts";
+import { holdsSecret, isObject, isPlaceholder } from "./data.ts";
 import { childOf, type Field, type Hints } from "./schema.ts";
 
 /** In one line; the pieces of a list are separated by commas. */
@@ -30,6 +30,6 @@ export function secretText(value: unknown): string {
       ? t.config.reference(typeof provider === "string" ? `${source} · ${provider}` : source)
       : t.config.hidden;
   }
-  if (typeof value === "string" && /^\$\{[A-Z_][A-Z0-9_]*\}$/.test(value)) return value;
+  if (typeof value === "string" && isPlaceholder(value)) return value;
   return value === "" || value === undefined ? t.config.notSet : t.config.hidden;
 }

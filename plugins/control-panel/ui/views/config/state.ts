@@ -24,11 +24,8 @@ export interface State {
   readonly open: Set<string>;
   /** Text of the JSON5 mode, when it differs from that of the file. */
   raw: string | undefined;
-  /** What the last write said about a restart. */
-  outcome:
-    | { readonly kind: "restarts"; readonly delayMs: number }
-    | { readonly kind: "by-hand"; readonly reason: string }
-    | undefined;
+  /** Why the last write needs a restart that people start themselves. */
+  byHand: string | undefined;
 }
 
 const states = new Map<string, State>();
@@ -47,7 +44,7 @@ export function stateOf(gateway: string): State {
     typed: new Map(),
     open: new Set(),
     raw: undefined,
-    outcome: undefined,
+    byHand: undefined,
   };
   states.set(gateway, made);
   return made;
@@ -69,8 +66,7 @@ export function hasChanges({ base, draft }: State): boolean {
 
 /** Takes a newly loaded file: own changes stay on top of it. */
 export function take(state: State, next: Snapshot): void {
-  const { base } = state;
-  const { isWritten } = state;
+  const { base, isWritten } = state;
   state.isWritten = false;
   if (!isWritten && base?.hash === next.hash && base.valid === next.valid) return void (state.base = next);
   if (!next.valid) {
