@@ -3,30 +3,19 @@ import { config } from "@svc/sdk/config";
 import { html, nothing, type TemplateResult } from "lit";
 import type { OpenView, ViewContext } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
-import { command } from "../../parts/command.ts";
 import { confirm } from "../../parts/dialog.ts";
 import { badge, empty, show } from "../../parts/show.ts";
 import { tabs } from "../../parts/tabs.ts";
 import { toast } from "../../parts/toast.ts";
 import { duration } from "../../parts/time.ts";
-import { changesOf, type Conflict, linesOf, type Path, pathText, patchOf, withValue } from "./data.ts";
+import { changesOf, linesOf, type Path, pathText, patchOf } from "./data.ts";
 import { drawChildren, drawField } from "./fields.ts";
+import { drawConflicts, drawFile } from "./file.ts";
 import { createForm, isChanged } from "./form.ts";
 import { drawRaw } from "./raw.ts";
 import { changeTable, issueList, lineTable, review, type Written } from "./review.ts";
-import {
-  childrenOf,
-  dataPath,
-  type Field,
-  fieldAt,
-  type Hints,
-  reachable,
-  rootField,
-  type Schema,
-  search,
-} from "./schema.ts";
-import { shown } from "./shown.ts";
-import { discard, hasChanges, isDirty, type Snapshot, stateOf, take, wrote } from "./state.ts";
+import { childrenOf, type Field, fieldAt, type Hints, reachable, rootField, type Schema, search } from "./schema.ts";
+import { discard, hasChanges, type Snapshot, stateOf, take, wrote } from "./state.ts";
 import "./config.css";
 
 const FOUND = 40;
@@ -217,37 +206,6 @@ export default ((context) => {
     </div>`;
   }
 
-  function drawConflicts(): TemplateResult | typeof nothing {
-    if (state.conflicts.length === 0 || !schema) return nothing;
-    const { root, hints } = schema;
-    const decide = (conflict: Conflict, value: unknown) => {
-      state.draft = withValue(state.draft, conflict.path, value);
-      state.conflicts = state.conflicts.filter((one) => one !== conflict);
-      state.typed.clear();
-      context.redraw();
-    };
-    return html`<section class="card" aria-label=${t.config.conflicts}>
-      <h2>${t.config.conflicts}</h2>
-      <p class="quiet">${t.config.conflictsText}</p>
-      ${state.conflicts.map((conflict) => {
-        const field = fieldAt(root, conflict.path, hints);
-        const { mine, theirs, before } = conflict;
-        return html`<div class="cfg-conflict">
-          <div class="line"><strong>${field.label}</strong><code class="quiet break">${dataPath(field)}</code></div>
-          <p class="quiet break">${t.config.was(shown(before, field, hints))}</p>
-          <div class="actions">
-            <button @click=${() => decide(conflict, mine)}>
-              <span class="break">${t.config.keepMine(shown(mine, field, hints))}</span>
-            </button>
-            <button @click=${() => decide(conflict, theirs)}>
-              <span class="break">${t.config.takeTheirs(shown(theirs, field, hints))}</span>
-            </button>
-          </div>
-        </div>`;
-      })}
-    </section>`;
-  }
-
   function drawBar(): TemplateResult | typeof nothing {
     const all = changes();
     const isText = state.raw !== undefined;
@@ -266,8 +224,9 @@ export default ((context) => {
   }
 
   const content = (snapshot: Snapshot) =>
-    html`${drawFacts(snapshot)} ${drawConflicts()} ${isRawMode() ? drawText(snapshot) : drawKeys()}
-    ${mayWrite ? drawBar() : nothing}`;
+    html`${drawFile(state, snapshot, mayWrite, context.redraw)}
+    ${schema ? drawConflicts(state, schema.root, schema.hints, context.redraw) : nothing}
+    ${isRawMode() ? drawText(snapshot) : drawKeys()} ${mayWrite ? drawBar() : nothing}`;
 
   /** Both modes change the same file: one at a time. */
   const drawOther = (text: string) => html`<div class="notice warning"><div>${text}</div></div>`;
@@ -338,68 +297,6 @@ export default ((context) => {
         )}
       </div>
     </div>`;
-  }
-
-  function drawFacts(snapshot: Snapshot): TemplateResult {
-    const { path, exists, valid, issues, warnings, running } = snapshot;
-    const { restart, refused: rejected } = running ?? {};
-    const isPending = restart !== undefined && restart.paths.length > 0;
-    return html`<div class="line cfg-file">
-        <code class="break">${path}</code>
-        ${exists ? (valid ? badge(t.config.valid, "good") : badge(t.config.invalid, "bad")) : badge(t.config.noFile)}
-        ${mayWrite ? nothing : badge(t.config.readOnly)}
-      </div>
-      ${
-        valid
-          ? nothing
-          : html`<div class="notice bad" role="alert">
-              <div>
-                <p>${t.config.invalidText}</p>
-                ${issueList(issues)} ${isDirty(state) ? html`<p>${t.config.draftKept}</p>` : nothing}
-                ${command("svc doctor --fix")} ${command("svc config validate")}
-              </div>
-            </div>`
-      }
-      ${
-        valid && rejected
-          ? html`<div class="notice bad" role="alert">
-              <div>
-                <p>${t.config.notUsed}</p>
-                <p>${rejected.reason}</p>
-              </div>
-            </div>`
-          : nothing
-      }
-      ${
-        warnings.length > 0
-          ? html`<details class="notice warning">
-              <summary>${t.config.warnings(warnings.length)}</summary>
-              ${issueList(warnings)}
-            </details>`
-          : nothing
-      }
-      ${
-        isPending
-          ? html`<div class="notice warning" role="status">
-              <div>
-                <p>
-                  ${restart.delayMs === undefined ? t.config.restartPending : t.config.restartIn(duration(restart.delayMs))}
-                </p>
-                <p><code class="break">${restart.paths.join(", ")}</code></p>
-                ${state.byHand === undefined ? nothing : html`<p>${state.byHand}</p>`}
-                ${restart.delayMs === undefined ? command("svc gateway restart") : nothing}
-              </div>
-            </div>`
-          : nothing
-      }
-      ${
-        state.isRebased && isDirty(state)
-          ? html`<div class="notice warning" role="status">
-              <div>${state.raw === undefined ? t.config.rebased : t.config.rawRebased}</div>
-              <button @click=${() => ((state.isRebased = false), context.redraw())}>${t.common.close}</button>
-            </div>`
-          : nothing
-      }`;
   }
 }) satisfies OpenView;
 
