@@ -5,6 +5,7 @@ import { createApp } from "./core/app.ts";
 import { createConnection } from "./core/connection.ts";
 import { useLanguage } from "./core/text.ts";
 import { detailsOf } from "./parts/failure.ts";
+import { followLinks } from "./parts/links.ts";
 import { copyOnClick } from "./parts/markdown.ts";
 import { toast } from "./parts/toast.ts";
 import { createShell } from "./shell/shell.ts";
@@ -33,6 +34,7 @@ window.addEventListener("unhandledrejection", ({ reason }) => {
   if (connection.state.kind === "connected") toast(detailsOf(reason).message, "bad");
 });
 copyOnClick();
+followLinks(app.arrived);
 registerOfflinePage();
 
 /** After a sign-out: the tab keeps nothing of what people did, neither in its storage nor in its memory. */

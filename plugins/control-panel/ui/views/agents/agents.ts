@@ -26,10 +26,11 @@ export default ((context) => {
   let detail: Detail | undefined;
 
   const create = async () => {
-    const { defaultId = "main" } = list.value ?? {};
-    const { workspace } = await context.call(agents.filesList, { agentId: defaultId });
-    const beside = (name: string) =>
-      `${workspace.replace(/\/[^/]*$/, "")}/workspace-${name.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
+    const besideDefault = async (name: string) => {
+      const { defaultId = "main" } = list.value ?? {};
+      const { workspace } = await context.call(agents.filesList, { agentId: defaultId });
+      return `${workspace.replace(/\/[^/]*$/, "")}/workspace-${name.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
+    };
     let created = "";
     const done = await askFor({
       title: t.agents.create,
@@ -40,7 +41,7 @@ export default ((context) => {
       ],
       action: t.agents.create,
       work: async ({ name = "", emoji = "", workspace: wanted = "" }) => {
-        const params = { name, workspace: wanted.trim() || beside(name.trim()) };
+        const params = { name, workspace: wanted.trim() || (await besideDefault(name.trim())) };
         const result = await context.call(agents.create, { ...params, ...(emoji.trim() && { emoji: emoji.trim() }) });
         created = result.agentId;
       },
@@ -55,17 +56,12 @@ export default ((context) => {
     const name = nameOf(row);
     const [model] = refsOf(entryOf(settings, id)?.model ?? settings.defaultModel);
     const isListed = isConfigured(settings, id);
-    const open = (event: MouseEvent) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      context.go("agents", { agent: id });
-    };
     return html`<article class="card agent">
       <header>
         ${avatarOf(row)}
         <div class="who">
           <h2 class="ellipsis">
-            ${isListed ? html`<a href=${hrefOf("agents", { agent: id })} @click=${open}>${name}</a>` : name}
+            ${isListed ? html`<a href=${hrefOf("agents", { agent: id })}>${name}</a>` : name}
           </h2>
           <span class="quiet mono ellipsis">${id}</span>
         </div>

@@ -81,11 +81,6 @@ export function createDetail(parent: ViewContext, id: string): Detail {
     return draw();
   }
 
-  const back = (event: MouseEvent) => {
-    event.preventDefault();
-    context.go("agents");
-  };
-
   return {
     id,
     close: () => ended.abort(),
@@ -97,7 +92,7 @@ export function createDetail(parent: ViewContext, id: string): Detail {
       });
       const selected = offered.find((one) => one === wanted) ?? "overview";
       return html`<div class="view">
-        <a class="back" href=${hrefOf("agents")} @click=${back}>${icon(ArrowLeft)}${t.agents.all}</a>
+        <a class="back" href=${hrefOf("agents")}>${icon(ArrowLeft)}${t.agents.all}</a>
         ${show(
           facts,
           ({ row }) =>

@@ -18,20 +18,12 @@ export function sessionsTab({ context, id }: AgentTab): () => TemplateResult {
     () => context.call(sessions.list, { agentId: id, limit: SHOWN, includeDerivedTitles: true }),
     { events: [chatEvent], everyMs: 60_000 },
   );
-  const open = (view: string, params: Readonly<Record<string, string>>) => (event: MouseEvent) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    context.go(view, params);
-  };
-  const main = { session: `agent:${id}:main` };
-  const write = () =>
-    html`<a class="button" href=${hrefOf("chat", main)} @click=${open("chat", main)}
-      >${icon(MessageSquare)}${t.agents.startChat}</a
-    >`;
   return () =>
     html`<div class="line">
-        ${write()}
-        <a href=${hrefOf("sessions")} @click=${open("sessions", {})}>${t.agents.sessionsAll}</a>
+        <a class="button" href=${hrefOf("chat", { session: `agent:${id}:main` })}
+          >${icon(MessageSquare)}${t.agents.startChat}</a
+        >
+        <a href=${hrefOf("sessions")}>${t.agents.sessionsAll}</a>
       </div>
       ${show(list, ({ sessions: rows }) =>
         rows.length === 0
@@ -42,12 +34,7 @@ export function sessionsTab({ context, id }: AgentTab): () => TemplateResult {
                   (row) =>
                     html`<li class="tool">
                       <div class="what">
-                        <a
-                          class="break"
-                          href=${hrefOf("chat", { session: row.key })}
-                          @click=${open("chat", { session: row.key })}
-                          >${titleOf(row)}</a
-                        >
+                        <a class="break" href=${hrefOf("chat", { session: row.key })}>${titleOf(row)}</a>
                         <small class="mono ellipsis">${row.key}</small>
                       </div>
                       ${row.channel === undefined ? nothing : badge(row.channel)}

@@ -68,14 +68,7 @@ export function skillsTab({ context, id, settings, reload }: AgentTab): () => Te
                 </button>`
               : html`<button @click=${() => draft.change(undefined)}>${t.agents.skillsAllow}</button>`
         }
-        <a
-          href=${hrefOf("skills", { agent: id })}
-          @click=${(event: MouseEvent) => {
-            event.preventDefault();
-            context.go("skills", { agent: id });
-          }}
-          >${t.agents.skillsManage}</a
-        >
+        <a href=${hrefOf("skills", { agent: id })}>${t.agents.skillsManage}</a>
       </div>
       ${draft.bar(true)}
       ${show(status, ({ skills: all }) =>

@@ -5,6 +5,7 @@ import { html, type TemplateResult } from "lit";
 import type { OpenView } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
 import { empty } from "../../parts/show.ts";
+import { tabs } from "../../parts/tabs.ts";
 import { createJobs } from "./jobs.ts";
 import { createWebhooks } from "./webhooks.ts";
 import "./automations.css";
@@ -25,46 +26,27 @@ export default ((context) => {
   const opened: Partial<Record<Tab, { render(): TemplateResult }>> = {};
   const open = (tab: Tab) => (opened[tab] ??= tab === "jobs" ? createJobs(context) : createWebhooks(context));
 
-  /** Left and right move between tabs, as in every tab list. */
-  const move = (event: KeyboardEvent) => {
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    event.preventDefault();
-    const next = shown() === "jobs" ? "webhooks" : "jobs";
-    context.go("automations", { tab: next });
-    document.getElementById(`tab-${next}`)?.focus();
-  };
-
   return {
     render() {
       const tab = shown();
       return html`<div class="view automations">
         <header><h1>${t.automations.title}</h1></header>
-        <div class="tabs" role="tablist" aria-label=${t.automations.title} @keydown=${move}>
-          ${TABS.map(
-            (id) =>
-              html`<button
-                role="tab"
-                id="tab-${id}"
-                aria-selected=${id === tab}
-                aria-controls="panel-automations"
-                tabindex=${id === tab ? 0 : -1}
-                @click=${() => context.go("automations", { tab: id })}
-              >
-                ${t.automations.tabs[id]}
-              </button>`,
-          )}
-        </div>
-        <div class="column" role="tabpanel" id="panel-automations" aria-labelledby="tab-${tab}">
-          <h2 class="unseen">${t.automations.tabs[tab]}</h2>
-          ${
-            serves[tab]
-              ? open(tab).render()
-              : empty(
-                  t.automations.off(t.automations.tabs[tab]),
-                  t.automations.offText(tab === "jobs" ? "cron" : "webhooks"),
-                )
-          }
-        </div>
+        ${tabs({
+          label: t.automations.title,
+          tabs: TABS.map((id) => [id, t.automations.tabs[id]]),
+          selected: tab,
+          select: (id) => context.go("automations", { tab: id }),
+          content: () =>
+            html`<h2 class="unseen">${t.automations.tabs[tab]}</h2>
+              ${
+                serves[tab]
+                  ? open(tab).render()
+                  : empty(
+                      t.automations.off(t.automations.tabs[tab]),
+                      t.automations.offText(tab === "jobs" ? "cron" : "webhooks"),
+                    )
+              }`,
+        })}
       </div>`;
     },
   };

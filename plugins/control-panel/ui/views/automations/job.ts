@@ -70,16 +70,7 @@ export function createJob(view: ViewContext, id: string, controls: JobControls) 
         ${
           sessionKey === undefined
             ? nothing
-            : html`<a
-                class="button"
-                href=${hrefOf("chat", { session: sessionKey })}
-                @click=${(event: MouseEvent) => {
-                  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-                  event.preventDefault();
-                  context.go("chat", { session: sessionKey });
-                }}
-                >${t.automations.conversation}</a
-              >`
+            : html`<a class="button" href=${hrefOf("chat", { session: sessionKey })}>${t.automations.conversation}</a>`
         }
       </span>
     </li>`;

@@ -115,17 +115,11 @@ export function createJobs(context: ViewContext): { render(): TemplateResult } {
       @change=${(event: Event) => turn(job, (event.target as HTMLInputElement).checked)}
     />`;
 
-  const open = (job: CronJob) => (event: MouseEvent) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    context.go("automations", { tab: "jobs", job: job.id });
-  };
-
   const row = (job: CronJob): TemplateResult =>
     html`<li class="job">
       ${onSwitch(job)}
       <span class="name">
-        <a class="ellipsis" href=${hrefOf("automations", { tab: "jobs", job: job.id })} @click=${open(job)}
+        <a class="ellipsis" href=${hrefOf("automations", { tab: "jobs", job: job.id })}
           >${job.name}</a
         >
         <small class="ellipsis">${scheduleText(job.schedule)}</small>
@@ -146,8 +140,7 @@ export function createJobs(context: ViewContext): { render(): TemplateResult } {
       ${buttons(job)}
     </li>`;
 
-  const filter = (change: () => void) => {
-    change();
+  const reloadFirst = () => {
     wanted = PAGE;
     void list.reload();
   };
@@ -163,12 +156,15 @@ export function createJobs(context: ViewContext): { render(): TemplateResult } {
         @input=${(event: Event) => {
           query = (event.target as HTMLInputElement).value;
           clearTimeout(typing);
-          typing = setTimeout(() => filter(() => {}), 200);
+          typing = setTimeout(reloadFirst, 200);
         }}
       />
       <select
         aria-label=${t.automations.show}
-        @change=${(event: Event) => filter(() => (only = (event.target as HTMLSelectElement).value as typeof only))}
+        @change=${(event: Event) => {
+          only = (event.target as HTMLSelectElement).value as typeof only;
+          reloadFirst();
+        }}
       >
         ${(["all", "enabled", "disabled"] as const).map(
           (value) => html`<option value=${value} ?selected=${value === only}>${t.automations.filters[value]}</option>`,
@@ -198,15 +194,12 @@ export function createJobs(context: ViewContext): { render(): TemplateResult } {
   const all = (jobs: readonly CronJob[], total: number): TemplateResult => {
     const isFiltered = query.trim() !== "" || only !== "all";
     if (total === 0 && !isFiltered)
-      return html`${empty(t.automations.none, t.automations.noneText, mayChange ? undefined : html``)}
-      ${mayChange ? templates() : nothing}
-      ${
-        mayChange
-          ? html`<p class="centred">
+      return mayChange
+        ? html`${empty(t.automations.none, t.automations.noneText)} ${templates()}
+            <p class="centred">
               <button @click=${() => edit({ values: {} })}>${icon(Plus)}${t.automations.emptyJob}</button>
             </p>`
-          : nothing
-      }`;
+        : empty(t.automations.none);
     return html`${toolbar(total)}
     ${
       jobs.length === 0

@@ -1,4 +1,5 @@
 /** Accepted webhooks: find one, see what became of it, accept a failed one again. */
+import type { ResultOf } from "@svc/sdk";
 import { webhooks, type WebhookRun } from "@svc/sdk/webhooks";
 import { html, nothing, type TemplateResult } from "lit";
 import { RotateCcw } from "lucide";
@@ -71,7 +72,7 @@ export function createHookRuns(context: ViewContext, mappings: () => readonly st
   };
 
   const details = async (run: WebhookRun) => {
-    let loaded: { run: WebhookRun; params?: Readonly<Record<string, unknown>> | undefined } | undefined;
+    let loaded: ResultOf<typeof webhooks.run> | undefined;
     let error: unknown;
     let isAsked = false;
     await openDialog({
@@ -89,7 +90,7 @@ export function createHookRuns(context: ViewContext, mappings: () => readonly st
         const again = async () => {
           if (await replay(run)) close();
         };
-        const content = error === undefined ? (loaded ? oneRun(context, loaded, close) : waiting()) : failed(error);
+        const content = error === undefined ? (loaded ? oneRun(loaded) : waiting()) : failed(error);
         return html`<div class="content">${content}</div>
           <footer>
             ${mayReplay && canReplay(run) ? html`<button @click=${again}>${t.automations.hooks.replay}</button>` : nothing}
@@ -154,19 +155,10 @@ function canReplay({ status, replayedAs }: WebhookRun): boolean {
   return status === "failed" && replayedAs === undefined;
 }
 
-function oneRun(
-  context: ViewContext,
-  { run, params }: { run: WebhookRun; params?: Readonly<Record<string, unknown>> | undefined },
-  close: () => void,
-): TemplateResult {
+function oneRun({ run, params }: ResultOf<typeof webhooks.run>): TemplateResult {
   const w = t.automations.hooks;
   const time = (at: number | undefined) => (at === undefined ? undefined : absolute(at));
   const { sessionKey } = run;
-  const open = (event: Event) => {
-    event.preventDefault();
-    close();
-    context.go("chat", { session: sessionKey });
-  };
   return html`${run.reason === undefined ? nothing : html`<p class="notice bad break">${run.reason}</p>`}
   ${facts([
     [w.status, badge(w.statuses[run.status], TONES[run.status])],
@@ -181,7 +173,7 @@ function oneRun(
       w.session,
       sessionKey === undefined
         ? undefined
-        : html`<a href=${hrefOf("chat", { session: sessionKey })} @click=${open}>${sessionKey}</a>`,
+        : html`<a href=${hrefOf("chat", { session: sessionKey })}>${sessionKey}</a>`,
     ],
     [w.replayOf, run.replayOf],
     [w.replayedAs, run.replayedAs],

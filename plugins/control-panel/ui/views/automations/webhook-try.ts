@@ -1,6 +1,7 @@
 /** Tries a request without effect: which mapping takes it, what becomes of it, what its sender would get. */
 import { type WebhookMappingInfo, webhooks, type WebhookTrialReport } from "@svc/sdk/webhooks";
 import { html, nothing, type TemplateResult } from "lit";
+import { live } from "lit/directives/live.js";
 import { FlaskConical, WandSparkles } from "lucide";
 import type { ViewContext } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
@@ -16,8 +17,6 @@ export function createTrial(context: ViewContext, mapping: WebhookMappingInfo) {
   let report: WebhookTrialReport | undefined;
   let error: unknown;
   let isBusy = false;
-  /** A new sample replaces what stands in the fields; typing does not redraw them. */
-  let turn = 0;
 
   const request = (sample: { headers: Record<string, string>; payload: unknown }) =>
     context.call(webhooks.try, {
@@ -47,7 +46,6 @@ export function createTrial(context: ViewContext, mapping: WebhookMappingInfo) {
       const full = filled(sample, missing);
       headers = headerText(full.headers);
       payload = JSON.stringify(full.payload, null, 2);
-      turn++;
     });
 
   const run = (event: SubmitEvent) => {
@@ -71,7 +69,7 @@ export function createTrial(context: ViewContext, mapping: WebhookMappingInfo) {
           <button type="button" ?disabled=${isBusy} @click=${fill}>${icon(WandSparkles)}${w.sample}</button>
         </header>
         <p class="quiet">${w.tryText}</p>
-        <form class="column" data-sample=${turn} @submit=${run}>
+        <form class="column" @submit=${run}>
           <div class="pair">
             <label class="field">
               <span>${w.payload}</span>
@@ -79,7 +77,7 @@ export function createTrial(context: ViewContext, mapping: WebhookMappingInfo) {
                 class="mono"
                 rows="9"
                 spellcheck="false"
-                .value=${payload}
+                .value=${live(payload)}
                 @input=${typed((text) => (payload = text))}
               ></textarea>
             </label>
@@ -91,7 +89,7 @@ export function createTrial(context: ViewContext, mapping: WebhookMappingInfo) {
                   rows="4"
                   spellcheck="false"
                   placeholder="x-event: build"
-                  .value=${headers}
+                  .value=${live(headers)}
                   @input=${typed((text) => (headers = text))}
                 ></textarea>
                 <small>${w.headersHint}</small>

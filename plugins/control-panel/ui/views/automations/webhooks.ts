@@ -87,16 +87,7 @@ export function createWebhooks(context: ViewContext): { render(): TemplateResult
     return html`<li class="hook">
       ${onSwitch(mapping)}
       <span class="name">
-        <a
-          class="ellipsis"
-          href=${hrefOf("automations", { tab: "webhooks", mapping: id })}
-          @click=${(event: MouseEvent) => {
-            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-            event.preventDefault();
-            context.go("automations", { tab: "webhooks", mapping: id });
-          }}
-          >${id}</a
-        >
+        <a class="ellipsis" href=${hrefOf("automations", { tab: "webhooks", mapping: id })}>${id}</a>
         <small class="ellipsis mono">${path}</small>
       </span>
       <span class="what">

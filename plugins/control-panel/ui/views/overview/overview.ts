@@ -89,16 +89,7 @@ export default ((context) => {
   context.onFresh(() => (newer = newerVersion(context.connection.client?.hello.snapshot)));
 
   const link = (view: string, text: string | TemplateResult, params: Readonly<Record<string, string>> = {}) =>
-    html`<a
-      class="ellipsis"
-      href=${hrefOf(view, params)}
-      @click=${(event: MouseEvent) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        context.go(view, params);
-      }}
-      >${text}</a
-    >`;
+    html`<a class="ellipsis" href=${hrefOf(view, params)}>${text}</a>`;
 
   const need = ({ severity, text, detail, view, params = {}, command: line }: Need): TemplateResult =>
     html`<li class="need ${severity}">
