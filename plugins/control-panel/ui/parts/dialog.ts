@@ -1,7 +1,7 @@
 /** Questions in front of the page. A native dialog: the browser keeps the focus inside, and Escape cancels. */
 import { html, nothing, render, type TemplateResult } from "lit";
 import { t } from "../core/text.ts";
-import { textOf } from "./form.ts";
+import { drawField, type Field, textOf } from "./form.ts";
 import { failed } from "./show.ts";
 
 export interface DialogOptions<T> {
@@ -109,19 +109,6 @@ export async function confirm({ title, text, action, isDangerous = false, work }
   return done === true;
 }
 
-/** One field of `askFor`. */
-export interface Field {
-  readonly name: string;
-  readonly label: string;
-  readonly hint?: string;
-  readonly value?: string;
-  readonly placeholder?: string;
-  /** `text` by default. */
-  readonly kind?: "text" | "password" | "number" | "multiline";
-  readonly choices?: readonly (readonly [value: string, label: string])[];
-  readonly isRequired?: boolean;
-}
-
 /**
  * Asks for some values.
  * @param options.work done before the dialog closes; its failure is shown in the dialog, which stays open
@@ -155,25 +142,4 @@ export async function askFor(options: {
       </form>`;
     },
   });
-}
-
-function drawField(field: Field): TemplateResult {
-  const { name, label, hint, value = "", placeholder = "", kind = "text", choices, isRequired = false } = field;
-  const input = choices
-    ? html`<select name=${name}>
-        ${choices.map(([option, text]) => html`<option value=${option} ?selected=${option === value}>${text}</option>`)}
-      </select>`
-    : kind === "multiline"
-      ? html`<textarea name=${name} rows="5" placeholder=${placeholder} ?required=${isRequired}>${value}</textarea>`
-      : html`<input
-          name=${name}
-          type=${kind}
-          .defaultValue=${value}
-          placeholder=${placeholder}
-          ?required=${isRequired}
-          autocomplete="off"
-        />`;
-  return html`<label class="field">
-    <span>${label}</span>${input}${hint === undefined ? nothing : html`<small>${hint}</small>`}
-  </label>`;
 }

@@ -4,29 +4,16 @@ import { channels } from "@svc/sdk/channels";
 import { cron, type CronJob } from "@svc/sdk/cron";
 import { models } from "@svc/sdk/models";
 import { html, nothing, type TemplateResult } from "lit";
-import { locale, t } from "../../core/text.ts";
 import type { ViewContext } from "../../core/app.ts";
+import { t } from "../../core/text.ts";
 import { openDialog } from "../../parts/dialog.ts";
-import { detailsOf } from "../../parts/failure.ts";
 import { failed } from "../../parts/show.ts";
-import { relative } from "../../parts/time.ts";
-import { formOf, type JobForm, NEW_JOB, paramsOf, scheduleOf, UNITS } from "./job-form.ts";
-
-type Choices = readonly (readonly [value: string, label: string])[];
-type Name = keyof JobForm;
-interface Looks {
-  readonly hint?: string;
-  readonly kind?: "text" | "number" | "multiline" | "datetime-local";
-  readonly choices?: Choices;
-  /** Id of a datalist. */
-  readonly list?: string;
-  readonly placeholder?: string;
-  readonly isRequired?: boolean;
-}
+import { deliveryFields, fieldsOf, isUnusual, moreFields, scheduleFields, withOwn } from "./job-fields.ts";
+import { formOf, type JobForm, NEW_JOB, paramsOf } from "./job-form.ts";
+import { createPreview } from "./job-preview.ts";
 
 /** How levels of thinking are named. The gateway refuses others. */
 const THINKING = ["off", "minimal", "low", "medium", "high", "xhigh", "adaptive"];
-const PREVIEW_MS = 250;
 
 /**
  * @param start the job that is changed, or values of a new one
@@ -82,9 +69,7 @@ export function editJob(
       preview.changed();
       redraw();
     };
-    const field = (name: Name, label: string, looks?: Looks) => drawField(form, name, label, looks);
-    const flag = (name: Name, label: string) =>
-      html`<label class="check"><input type="checkbox" name=${name} .checked=${form[name] === true} />${label}</label>`;
+    const { field, flag } = fieldsOf(form);
     const isTurn = form.payload === "agentTurn";
 
     return html`<form class="editor" @submit=${save} @input=${typed}>
@@ -168,169 +153,8 @@ export function editJob(
   }
 }
 
-type Draw = (name: Name, label: string, looks?: Looks) => TemplateResult;
-type Flag = (name: Name, label: string) => TemplateResult;
-
-function scheduleFields(form: JobForm, field: Draw): TemplateResult {
-  const e = t.automations.editor;
-  if (form.kind === "every")
-    return html`${field("every", e.every, { kind: "number", isRequired: true })}
-    ${field("unit", e.unit, { choices: UNITS.map((ms) => [String(ms), e.units[ms]]) })}`;
-  if (form.kind === "at")
-    return field("at", e.at, { kind: "datetime-local", isRequired: true, hint: e.browserZone(browserZone()) });
-  return html`${field("expr", e.expr, { isRequired: true, hint: e.exprHint })}
-  ${field("tz", e.tz, { list: "job-zones", placeholder: e.tzPlaceholder })}`;
-}
-
-function deliveryFields(form: JobForm, field: Draw, flag: Flag, known: readonly string[]): TemplateResult {
-  const e = t.automations.editor;
-  const isTurn = form.payload === "agentTurn";
-  const mode = !isTurn && form.delivery === "announce" ? "none" : form.delivery;
-  const modes: Choices = [
-    ...(isTurn ? ([["announce", e.deliveries.announce]] as const) : []),
-    ["webhook", e.deliveries.webhook],
-    ["none", e.deliveries.none],
-  ];
-  return html`<div class="pair">
-      ${field("delivery", e.deliveryMode, { choices: modes })}
-      ${
-        mode === "announce"
-          ? html`${field("channel", e.channel, { list: "job-channels", placeholder: e.lastChat })}
-            ${field("to", e.to, { placeholder: e.toPlaceholder })}`
-          : mode === "webhook"
-            ? field("to", e.url, { placeholder: "https://", isRequired: true })
-            : nothing
-      }
-    </div>
-    ${mode === "announce" && known.length > 0 && form.channel === "" ? html`<small>${e.announceHint}</small>` : nothing}
-    ${mode === "none" ? nothing : flag("bestEffort", e.bestEffort)}`;
-}
-
-/** Fields that few jobs need. */
-function moreFields(form: JobForm, field: Draw, flag: Flag, job: CronJob | undefined): TemplateResult {
-  const e = t.automations.editor;
-  const isTurn = form.payload === "agentTurn";
-  const modes: Choices = [
-    ["announce", e.deliveries.announce],
-    ["webhook", e.deliveries.webhook],
-  ];
-  const mayHaveNone = job?.delivery?.failureDestination === undefined;
-  return html`<div class="pair">
-      ${form.kind === "cron" ? field("stagger", e.stagger, { kind: "number", hint: e.staggerHint }) : nothing}
-      ${form.kind === "every" ? field("anchor", e.anchor, { kind: "datetime-local", hint: e.anchorHint }) : nothing}
-      ${field("overlap", e.overlap, {
-        choices: [
-          ["skip", e.overlaps.skip],
-          ["queue", e.overlaps.queue],
-          ["replace", e.overlaps.replace],
-        ],
-      })}
-      ${field("catchUp", e.catchUp, {
-        choices: [
-          ["last", e.catchUps.last],
-          ["all", e.catchUps.all],
-          ["none", e.catchUps.none],
-        ],
-      })}
-      ${form.catchUp === "all" ? field("catchUpHours", e.catchUpHours, { kind: "number" }) : nothing}
-      ${field("wakeMode", e.wakeMode, {
-        choices: [
-          ["now", e.wakeModes.now],
-          ["next-heartbeat", e.wakeModes["next-heartbeat"]],
-        ],
-      })}
-      ${
-        isTurn
-          ? html`${field("sessionKey", e.sessionKey, { hint: e.sessionKeyHint })}
-            ${job ? nothing : field("fallbacks", e.fallbacks, { hint: e.fallbacksHint })}`
-          : nothing
-      }
-      ${isTurn && form.delivery === "announce" ? field("accountId", e.accountId) : nothing}
-    </div>
-    ${flag("deleteAfterRun", e.deleteAfterRun)} ${isTurn ? flag("lightContext", e.lightContext) : nothing}
-    <div class="pair">
-      ${field("alert", e.alert, {
-        choices: [
-          ...(job?.failureAlert === undefined ? ([["default", e.alerts.default]] as const) : []),
-          ["own", e.alerts.own],
-          ["off", e.alerts.off],
-        ],
-      })}
-      ${
-        form.alert === "own"
-          ? html`${field("alertAfter", e.alertAfter, { kind: "number" })}
-            ${field("alertCooldown", e.alertCooldown, { kind: "number" })}
-            ${field("alertMode", e.deliveryMode, { choices: modes })}
-            ${
-              form.alertMode === "announce"
-                ? html`${field("alertChannel", e.channel, { list: "job-channels" })}
-                  ${field("alertAccountId", e.accountId)}`
-                : nothing
-            }
-            ${field("alertTo", form.alertMode === "webhook" ? e.url : e.to)}`
-          : nothing
-      }
-    </div>
-    ${
-      form.delivery === "none" || (!isTurn && form.delivery !== "webhook")
-        ? nothing
-        : html`<div class="pair">
-            ${field("failureMode", e.failure, {
-              choices: [...(mayHaveNone ? ([["", e.failureUsual]] as const) : []), ...modes],
-            })}
-            ${
-              form.failureMode === "announce"
-                ? html`${field("failureChannel", e.channel, { list: "job-channels" })}
-                  ${field("failureAccountId", e.accountId)}`
-                : nothing
-            }
-            ${form.failureMode === "" ? nothing : field("failureTo", form.failureMode === "webhook" ? e.url : e.to)}
-          </div>`
-    }`;
-}
-
-/** Whether a job has settings of the folded part. */
-function isUnusual(job: CronJob | undefined): boolean {
-  return job?.failureAlert !== undefined || job?.delivery?.failureDestination !== undefined;
-}
-
-function drawField(form: JobForm, name: Name, label: string, looks: Looks = {}): TemplateResult {
-  const { hint, kind = "text", choices, list, placeholder = "", isRequired = false } = looks;
-  const value = String(form[name]);
-  const control = choices
-    ? html`<select name=${name}>
-        ${choices.map(([option, text]) => html`<option value=${option} ?selected=${option === value}>${text}</option>`)}
-      </select>`
-    : kind === "multiline"
-      ? html`<textarea name=${name} rows="4" ?required=${isRequired} .value=${value}></textarea>`
-      : html`<input
-          name=${name}
-          type=${kind}
-          min=${kind === "number" ? 0 : nothing}
-          step=${kind === "number" ? "any" : nothing}
-          list=${list ?? nothing}
-          placeholder=${placeholder}
-          ?required=${isRequired}
-          autocomplete="off"
-          .value=${value}
-        />`;
-  return html`<label class="field">
-    <span>${label}</span>${control}${hint === undefined ? nothing : html`<small>${hint}</small>`}
-  </label>`;
-}
-
 function datalist(id: string, values: readonly string[]): TemplateResult {
   return html`<datalist id=${id}>${values.map((value) => html`<option value=${value}></option>`)}</datalist>`;
-}
-
-/** Known values, and the job's own one if it is none of them. */
-function withOwn(values: readonly string[], own: string): Choices {
-  const all = own === "" || values.includes(own) ? values : [...values, own];
-  return all.map((value) => [value, value]);
-}
-
-function browserZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /** What fields suggest. A plugin that is off suggests nothing. */
@@ -352,83 +176,4 @@ async function loadKnown(
     known.channels = channelOrder.filter((id) => states[id]?.configured === true);
   }
   redraw();
-}
-
-/** The next run times of the schedule in the form, from the gateway. */
-function createPreview(context: ViewContext, job: CronJob | undefined, form: JobForm) {
-  let redraw: (() => void) | undefined;
-  let shown: { times: readonly number[]; timeZone?: string; spreadMs?: number } | undefined;
-  let refusal: unknown;
-  let asked = "";
-  let turn = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const e = t.automations.editor;
-
-  async function ask(): Promise<void> {
-    const schedule = scheduleOf(form, job?.schedule);
-    const key = JSON.stringify(schedule ?? null);
-    if (key === asked) return;
-    asked = key;
-    const mine = ++turn;
-    try {
-      const next = schedule && (await context.call(cron.preview, { schedule, ...(job ? { id: job.id } : {}) }));
-      if (mine !== turn) return;
-      shown = next as typeof shown; // its optional fields are absent, not undefined
-      refusal = undefined;
-    } catch (failure) {
-      if (mine !== turn) return;
-      shown = undefined;
-      refusal = failure;
-    }
-    redraw?.();
-  }
-
-  return {
-    start(draw: () => void) {
-      redraw = draw;
-      void ask();
-    },
-    changed() {
-      clearTimeout(timer);
-      timer = setTimeout(() => void ask(), PREVIEW_MS);
-    },
-    draw(): TemplateResult {
-      if (refusal !== undefined) {
-        const { message } = detailsOf(refusal);
-        return html`<p class="notice warning preview" role="status">${plainRefusal(message)}</p>`;
-      }
-      if (!shown) return html`<p class="quiet preview" role="status">${e.noTimesYet}</p>`;
-      const { times, timeZone, spreadMs = 0 } = shown;
-      if (times.length === 0) return html`<p class="notice warning preview" role="status">${e.never}</p>`;
-      const format = new Intl.DateTimeFormat(locale, {
-        weekday: "short",
-        day: "numeric",
-        month: "short",
-        year: "numeric",
-        hour: "2-digit",
-        minute: "2-digit",
-        ...(timeZone === undefined ? {} : { timeZone }),
-      });
-      return html`<div class="preview" role="status">
-        <p>
-          <strong>${times.length === 1 ? e.nextTime : e.nextTimes}</strong>
-          <span class="quiet">${timeZone === undefined ? e.browserZone(browserZone()) : e.inZone(timeZone)}</span>
-        </p>
-        <ol>
-          ${times.map(
-            (at, index) =>
-              html`<li>
-                ${format.format(at)}${index === 0 ? html` <span class="quiet">(${relative(at)})</span>` : nothing}
-              </li>`,
-          )}
-        </ol>
-        ${spreadMs > 0 ? html`<small>${e.spread(Math.round(spreadMs / 60_000))}</small>` : nothing}
-      </div>`;
-    },
-  };
-}
-
-/** Without what only programs need: the name of the method and the place in its params. */
-function plainRefusal(message: string): string {
-  return message.replace(/^Error: /, "").replace(/^invalid [\w.]+ params: at [\w/]+: /, "");
 }

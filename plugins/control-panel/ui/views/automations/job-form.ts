@@ -111,6 +111,11 @@ export function localInput(at: number): string {
   return shifted.toISOString().slice(0, 16);
 }
 
+/** Name of the time zone of the browser. */
+export function browserZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
 export function formOf(job: CronJob): JobForm {
   const { schedule, payload, delivery, failureAlert, catchUp } = job;
   const failure = delivery?.failureDestination;
