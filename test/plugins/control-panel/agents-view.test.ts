@@ -186,7 +186,14 @@ it("chooses the skills of an agent, and shows its prompt and conversations", { s
     await page.locator("summary", { hasText: "SOUL.md" }).click();
     await page.getByText(`Be ${HOSTILE}`).waitFor();
     await tab(page, "Sessions");
-    await page.getByRole("link", { name: HOSTILE }).waitFor();
+    const link = page.getByRole("link", { name: HOSTILE });
+    const [opened] = await Promise.all([page.context().waitForEvent("page"), link.click({ modifiers: ["Control"] })]);
+    await opened.close();
+    assert.equal(new URL(page.url()).pathname, "/agents", "the link was opened elsewhere");
+    await page.evaluate("globalThis.isSamePage = true");
+    await link.click();
+    await page.waitForURL("**/chat?session=agent%3Aops%3Aalpha");
+    assert.equal(await page.evaluate("globalThis.isSamePage"), true, "the page was not loaded again");
   });
 
   await t.test("fits a phone, and tabs work with the keyboard", async () => {

@@ -22,7 +22,7 @@ const birds = (bird: object) => ({
 
 it("shows the accounts, lets people in by code, and changes settings", { skip, timeout: 120_000 }, async (t) => {
   const accounts = { default: { birdToken: SECRET }, work: { birdToken: "bad", name: "Work <script>" } };
-  const scene = await openPanel(t, birds({ accounts }));
+  const scene = await openPanel(t, birds({ accounts, groups: { "room-0": { requireMention: false } } }));
   const { client, open } = scene;
   const page = await open("/channels");
   const own = page.getByRole("article", { name: "Bird", exact: true });
@@ -77,7 +77,7 @@ it("shows the accounts, lets people in by code, and changes settings", { skip, t
       assert.equal(await dialog.getByRole("textbox", { name: /^Allowed people/ }).inputValue(), "ann");
       await dialog.getByRole("combobox", { name: /^Who may write/ }).selectOption("allowlist");
       await dialog.getByRole("textbox", { name: /^Allowed people/ }).fill("ann\n bob \nbob");
-      await dialog.getByRole("textbox", { name: /^Listed groups/ }).fill("room-1");
+      await dialog.getByRole("textbox", { name: /^Listed groups/ }).fill("room-0\nroom-1");
       await dialog.getByLabel("birdToken").fill("another");
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.waitFor({ state: "detached" });
@@ -85,7 +85,12 @@ it("shows the accounts, lets people in by code, and changes settings", { skip, t
         channels: { bird: { accounts: { default: object; work: object } } };
       };
       assert.deepEqual(written.channels.bird.accounts, {
-        default: { birdToken: "another", dmPolicy: "allowlist", allowFrom: ["ann", "bob"], groups: { "room-1": {} } },
+        default: {
+          birdToken: "another",
+          dmPolicy: "allowlist",
+          allowFrom: ["ann", "bob"],
+          groups: { "room-0": { requireMention: false }, "room-1": {} }, // the inherited one is kept
+        },
         work: accounts.work,
       });
       await own.getByText("only listed people").waitFor();

@@ -24,7 +24,11 @@ it("lists what needs attention with the way to it, and follows its changes", opt
       hooks: {
         enabled: true,
         token: "hook-token-of-the-test-0123",
-        mappings: [{ id: "issues", match: { path: "issues" }, transform: { module: "missing.ts" } }],
+        mappings: ["missing", "b", "c", "d", "e", "f", "g"].map((id) => ({
+          id,
+          match: { path: id },
+          transform: { module: `${id}.ts` },
+        })),
       },
     },
   });
@@ -36,6 +40,9 @@ it("lists what needs attention with the way to it, and follows its changes", opt
   const needs = page.getByRole("list", { name: "Needs attention" }).getByRole("listitem");
   await needs.filter({ hasText: "Webhooks: missing.ts has an error" }).waitFor();
   await page.getByRole("link", { name: "Bad <i>job</i>", exact: true }).waitFor(); // among the next jobs
+  await needs.filter({ hasText: /\d+ more/ }).getByRole("button", { name: "Automations" }).click();
+  await page.waitForURL("**/automations?tab=webhooks");
+  await page.goBack();
   const failed = needs.filter({ hasText: "The last run of the job Bad <i>job</i> failed" });
   await failed.getByText("nobody/none").waitFor();
   await failed.getByRole("button", { name: "Automations" }).click();

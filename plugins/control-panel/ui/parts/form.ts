@@ -23,7 +23,13 @@ export function drawField(field: Field): TemplateResult {
         ${choices.map(([option, text]) => html`<option value=${option} ?selected=${option === value}>${text}</option>`)}
       </select>`
     : kind === "multiline"
-      ? html`<textarea name=${name} rows="5" placeholder=${placeholder} ?required=${isRequired} .value=${value}></textarea>`
+      ? html`<textarea
+          name=${name}
+          rows="5"
+          placeholder=${placeholder}
+          ?required=${isRequired}
+          .value=${value}
+        ></textarea>`
       : html`<input
           name=${name}
           type=${kind}

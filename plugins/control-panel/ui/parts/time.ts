@@ -49,6 +49,11 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 86_400_000)} d ${Math.floor((ms % 86_400_000) / 3_600_000)} h`;
 }
 
+/** As `duration`, without a rest of zero: `30 min`. */
+export function shortDuration(ms: number): string {
+  return duration(ms).replace(/ 0 (s|min|h)$/, "");
+}
+
 /** A duration in whole hours or days, in words: `1 hour`, `30 days`. */
 export function wholeDuration(ms: number): string {
   const [unit, size] = (
@@ -59,6 +64,13 @@ export function wholeDuration(ms: number): string {
     ] as const
   ).find(([name, length]) => ms % length === 0 && (name !== "day" || ms > length)) ?? ["second", 1_000];
   return new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "long" }).format(ms / size);
+}
+
+/** Offset of the time zone of the reader, as the gateway takes it: `UTC+5:30`. */
+export function utcOffset(): string {
+  const minutes = -new Date().getTimezoneOffset();
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "-" : "+"}${hours}:${String(rest).padStart(2, "0")}`;
 }
 
 /** `1.2K`, `3.4M`. */

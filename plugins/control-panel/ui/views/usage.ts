@@ -9,7 +9,7 @@ import { locale, t } from "../core/text.ts";
 import { chart, type ChartSeries } from "../parts/chart.ts";
 import { icon } from "../parts/icon.ts";
 import { badge, empty, show } from "../parts/show.ts";
-import { ago, compact, dollars, duration, relative } from "../parts/time.ts";
+import { ago, compact, dollars, duration, relative, utcOffset } from "../parts/time.ts";
 import "./usage.css";
 
 type Report = ResultOf<typeof sessionsUsage.report>;
@@ -314,13 +314,6 @@ export default ((context) => {
 
 function modelName({ provider, model }: { readonly provider?: string; readonly model?: string }): string {
   return [provider, model].filter((part) => part !== undefined && part !== "").join("/") || t.usage.unknownModel;
-}
-
-/** E.g. `UTC+5:30`: days are those of the reader. */
-function utcOffset(): string {
-  const minutes = -new Date().getTimezoneOffset();
-  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
-  return `UTC${minutes < 0 ? "-" : "+"}${hours}:${String(rest).padStart(2, "0")}`;
 }
 
 /** The last days up to today, `YYYY-MM-DD` at the place of the reader. */

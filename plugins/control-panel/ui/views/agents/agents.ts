@@ -60,9 +60,7 @@ export default ((context) => {
       <header>
         ${avatarOf(row)}
         <div class="who">
-          <h2 class="ellipsis">
-            ${isListed ? html`<a href=${hrefOf("agents", { agent: id })}>${name}</a>` : name}
-          </h2>
+          <h2 class="ellipsis">${isListed ? html`<a href=${hrefOf("agents", { agent: id })}>${name}</a>` : name}</h2>
           <span class="quiet mono ellipsis">${id}</span>
         </div>
         ${isDefault ? badge(t.agents.isDefault, "accent") : nothing}

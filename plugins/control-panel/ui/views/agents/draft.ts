@@ -37,14 +37,15 @@ export function createDraft<T>({ context, settings, stored, save, reload }: Draf
     await reload();
   };
   const store = async () => {
-    if (!draft) return;
+    const saved = draft;
+    if (!saved) return;
     isBusy = true;
     error = undefined;
     context.redraw();
     try {
-      await save(draft.value, draft.base);
+      await save(saved.value, saved.base);
       await reload();
-      draft = undefined;
+      draft = draft === saved ? undefined : draft && { ...draft, base: settings() }; // changed during the save
       toast(t.agents.savedConfig, "good");
     } catch (failure) {
       error = failure;

@@ -3,8 +3,8 @@ import type { ResultOf } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
-import type { Resource } from "../../core/resource.ts";
 import { t } from "../../core/text.ts";
+import { createChosen } from "../../parts/chosen.ts";
 import { confirm, openDialog } from "../../parts/dialog.ts";
 import { diffOf } from "../../parts/diff.ts";
 import { createDocument, type Document, hasDraft, NO_FILE } from "../../parts/document.ts";
@@ -21,11 +21,16 @@ export function filesTab({ context, id, facts, reload }: AgentTab): () => Templa
   const mayChange = context.may("operator.admin");
   const documents = new Map<string, Document>();
   let selected = facts().files[0]?.name ?? "AGENTS.md";
-  const versions: Resource<readonly Version[]> = context.resource(async () => {
-    const name = selected;
-    const { versions: found } = await context.call(agents.filesLog, { agentId: id, name, limit: SHOWN_VERSIONS });
-    return found.filter((version) => version.name === selected); // another file may have been chosen meanwhile
+  const versionsOf = createChosen(context, async (name) => {
+    const { versions } = await context.call(agents.filesLog, { agentId: id, name, limit: SHOWN_VERSIONS });
+    return versions;
   });
+  /** Changes of files by this view. */
+  let changes = 0;
+  const changed = () => {
+    changes++;
+    return reload();
+  };
 
   const keyOf = (name: string) => `agents/${id}/${name}`;
   const documentOf = (name: string): Document => {
@@ -44,7 +49,7 @@ export function filesTab({ context, id, facts, reload }: AgentTab): () => Templa
           return { hash: file.hash ?? NO_FILE };
         },
       }),
-      saved: () => void Promise.all([versions.reload(), reload()]),
+      saved: () => void changed(),
     });
     documents.set(name, made);
     return made;
@@ -52,8 +57,7 @@ export function filesTab({ context, id, facts, reload }: AgentTab): () => Templa
 
   const choose = (name: string) => {
     selected = name;
-    versions.set([]);
-    void versions.reload();
+    context.redraw();
   };
 
   const compare = ({ name, version }: Version) =>
@@ -75,7 +79,7 @@ export function filesTab({ context, id, facts, reload }: AgentTab): () => Templa
       action: t.agents.restore,
       work: () => context.call(agents.filesRestore, { agentId: id, name, version }),
     });
-    if (isDone) await Promise.all([documentOf(name).refresh(), versions.reload(), reload()]);
+    if (isDone) await Promise.all([documentOf(name).refresh(), changed()]);
   };
 
   const author = ({ how, sessionKey, principal }: Version) => {
@@ -147,7 +151,7 @@ export function filesTab({ context, id, facts, reload }: AgentTab): () => Templa
         ${keyed(selected, documentOf(selected).render())}
         <details class="card" open>
           <summary>${t.agents.versions}</summary>
-          ${show(versions, table)}
+          ${show(versionsOf(selected, changes), table)}
         </details>
       </div>
     </div>`;

@@ -160,12 +160,12 @@ export function modelTab({ context, id, settings, reload }: AgentTab): () => Tem
   }
 
   return () =>
-    html`${show(
+    show(
       known,
       (all) =>
         html`<div class="pair">${own(all)}${defaults(all)}</div>
           ${accounts(all.status)}`,
-    )}`;
+    );
 }
 
 function refOf({ provider, id }: Models[number]): string {

@@ -30,7 +30,7 @@ export function skillsTab({ context, id, settings, reload }: AgentTab): () => Te
   const row = (skill: Skill): TemplateResult => {
     const names = draft.value();
     const isOn = names === undefined || names.includes(skill.skillKey) || names.includes(skill.name);
-    const others = obstaclesOf(skill).filter(({ kind }) => kind !== "agent");
+    const others = obstaclesOf({ ...skill, excludedByAgent: false });
     return html`<li class="tool">
       ${
         names === undefined || !mayChange

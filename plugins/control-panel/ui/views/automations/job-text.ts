@@ -3,7 +3,7 @@ import type { CronJob, CronRunEntry, CronSchedule } from "@svc/sdk/cron";
 import { t } from "../../core/text.ts";
 import type { TemplateResult } from "lit";
 import { badge, type Tone } from "../../parts/show.ts";
-import { absolute, duration } from "../../parts/time.ts";
+import { absolute, shortDuration } from "../../parts/time.ts";
 
 /** `every 30 min`, `0 8 * * * (Europe/Berlin)`, `once, 31 Jan 2026, 09:00`. */
 export function scheduleText(schedule: CronSchedule): string {
@@ -16,11 +16,6 @@ export function scheduleText(schedule: CronSchedule): string {
   const known = a.editor.examples.find(([expr]) => expr === schedule.expr)?.[1];
   const text = known ?? schedule.expr;
   return schedule.tz === undefined ? text : `${text} (${schedule.tz})`;
-}
-
-/** `30 min` instead of `30 min 0 s`. */
-function shortDuration(ms: number): string {
-  return duration(ms).replace(/ 0 (s|min|h)$/, "");
 }
 
 /** What the job does, in one line. */

@@ -14,6 +14,7 @@ import { editJob } from "./job-editor.ts";
 import { type JobForm, localInput } from "./job-form.ts";
 import { createJob } from "./job.ts";
 import { jobBadge, scheduleText } from "./job-text.ts";
+import { createSwitches } from "./switches.ts";
 
 /** Rows that the gateway gives at once. */
 const PAGE = 200;
@@ -23,8 +24,6 @@ export function createJobs(context: ViewContext): { render(): TemplateResult } {
   let query = "";
   let only: "all" | "enabled" | "disabled" = "all";
   let wanted = PAGE;
-  /** Switches that were just turned, until the list shows it. */
-  const turning = new Map<string, boolean>();
   const list = context.resource(loadJobs, { events: [cronEvent], everyMs: 60_000 });
   const status = context.resource(() => context.call(cron.status, {}), { events: [cronEvent] });
   let one: ReturnType<typeof createJob> | undefined;
@@ -52,15 +51,6 @@ export function createJobs(context: ViewContext): { render(): TemplateResult } {
     if (!saved) return;
     toast(t.automations.saved(saved.name), "good");
     await list.reload();
-  };
-
-  const turn = async (job: CronJob, enabled: boolean) => {
-    turning.set(job.id, enabled);
-    context.redraw();
-    await attempt(() => context.call(cron.update, { id: job.id, patch: { enabled } }));
-    await list.reload();
-    turning.delete(job.id);
-    context.redraw();
   };
 
   /** The gateway answers when the run has ended, which may take an hour. */
@@ -104,24 +94,18 @@ export function createJobs(context: ViewContext): { render(): TemplateResult } {
     </span>`;
   };
 
-  const onSwitch = (job: CronJob) =>
-    html`<input
-      type="checkbox"
-      role="switch"
-      class="switch"
-      aria-label=${t.automations.enabledOf(job.name)}
-      .checked=${turning.get(job.id) ?? job.enabled}
-      ?disabled=${!mayChange || turning.has(job.id)}
-      @change=${(event: Event) => turn(job, (event.target as HTMLInputElement).checked)}
-    />`;
+  const switchOf = createSwitches(
+    context,
+    (id, enabled) => context.call(cron.update, { id, patch: { enabled } }),
+    () => list.reload(),
+  );
+  const onSwitch = ({ id, name, enabled }: CronJob) => switchOf(id, name, enabled);
 
   const row = (job: CronJob): TemplateResult =>
     html`<li class="job">
       ${onSwitch(job)}
       <span class="name">
-        <a class="ellipsis" href=${hrefOf("automations", { tab: "jobs", job: job.id })}
-          >${job.name}</a
-        >
+        <a class="ellipsis" href=${hrefOf("automations", { tab: "jobs", job: job.id })}>${job.name}</a>
         <small class="ellipsis">${scheduleText(job.schedule)}</small>
       </span>
       <span class="next">

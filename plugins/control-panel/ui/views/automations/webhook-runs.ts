@@ -16,7 +16,7 @@ import { values } from "./webhook-try.ts";
 
 const PAGE = 50;
 const MOST = 1_000;
-/** Webhooks have no event, so the list is loaded again while it is in sight. */
+/** Webhooks have no event. */
 const EVERY_MS = 5_000;
 const STATUSES = ["queued", "running", "done", "failed"] as const;
 type Status = (typeof STATUSES)[number];
@@ -171,9 +171,7 @@ function oneRun({ run, params }: ResultOf<typeof webhooks.run>): TemplateResult 
     [w.summary, run.summary],
     [
       w.session,
-      sessionKey === undefined
-        ? undefined
-        : html`<a href=${hrefOf("chat", { session: sessionKey })}>${sessionKey}</a>`,
+      sessionKey === undefined ? undefined : html`<a href=${hrefOf("chat", { session: sessionKey })}>${sessionKey}</a>`,
     ],
     [w.replayOf, run.replayOf],
     [w.replayedAs, run.replayedAs],

@@ -11,6 +11,7 @@ import { confirm } from "../../parts/dialog.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, facts, show } from "../../parts/show.ts";
 import { attempt, toast } from "../../parts/toast.ts";
+import { createSwitches } from "./switches.ts";
 import { sampleOf } from "./webhook-sample.ts";
 import { createHookRuns } from "./webhook-runs.ts";
 import { createTrial } from "./webhook-try.ts";
@@ -29,18 +30,8 @@ export function createWebhooks(context: ViewContext): { render(): TemplateResult
   });
   const runs = createHookRuns(context, () => list.value?.mappings.map(({ id }) => id) ?? []);
   let trial: ReturnType<typeof createTrial> | undefined;
-  const turning = new Map<string, boolean>();
 
   const reload = () => Promise.all([list.reload(), check.reload()]);
-
-  const turn = async (id: string, enabled: boolean) => {
-    turning.set(id, enabled);
-    context.redraw();
-    await attempt(() => context.call(enabled ? webhooks.enable : webhooks.disable, { id }));
-    await reload();
-    turning.delete(id);
-    context.redraw();
-  };
 
   /** Turns webhooks on; without a token, the gateway gets a random one. */
   const turnOn = async () => {
@@ -68,16 +59,11 @@ export function createWebhooks(context: ViewContext): { render(): TemplateResult
       await reload();
     });
 
-  const onSwitch = ({ id, enabled }: WebhookMappingInfo) =>
-    html`<input
-      type="checkbox"
-      role="switch"
-      class="switch"
-      aria-label=${t.automations.enabledOf(id)}
-      .checked=${turning.get(id) ?? enabled}
-      ?disabled=${!mayChange || turning.has(id)}
-      @change=${(event: Event) => turn(id, (event.target as HTMLInputElement).checked)}
-    />`;
+  const switchOf = createSwitches(
+    context,
+    (id, isOn) => context.call(isOn ? webhooks.enable : webhooks.disable, { id }),
+    reload,
+  );
 
   const row = (mapping: WebhookMappingInfo): TemplateResult => {
     const w = t.automations.hooks;
@@ -85,7 +71,7 @@ export function createWebhooks(context: ViewContext): { render(): TemplateResult
     const { done, failed: bad } = countsOf(recent.value ?? [], id);
     const errors = problems.filter(({ severity }) => severity === "error").length;
     return html`<li class="hook">
-      ${onSwitch(mapping)}
+      ${switchOf(id, id, mapping.enabled)}
       <span class="name">
         <a class="ellipsis" href=${hrefOf("automations", { tab: "webhooks", mapping: id })}>${id}</a>
         <small class="ellipsis mono">${path}</small>
@@ -169,7 +155,7 @@ export function createWebhooks(context: ViewContext): { render(): TemplateResult
     return html`${back} ${value.enabled ? nothing : off()}
       <section class="card">
         <header>
-          ${onSwitch(mapping)}
+          ${switchOf(id, id, mapping.enabled)}
           <h2 class="break">${id}</h2>
           ${badge(mapping.action, mapping.actionOwner === undefined ? "bad" : "neutral")}
         </header>

@@ -79,7 +79,7 @@ export default ((context) => {
 
   function drawAccount(meta: Meta, account: Account): TemplateResult {
     const { id: channel } = meta;
-    const { accountId, allowFrom = [], dmPolicy, lastDisconnect, linked, lacks } = { ...account, ...meta };
+    const { accountId, allowFrom = [], dmPolicy, lastDisconnect, linked } = account;
     const title = titleOf(channel, account);
     const [state, tone] = stateOf(account);
     const probed = probes.get(`${channel} ${accountId}`);
@@ -107,7 +107,7 @@ export default ((context) => {
         [t.channels.lastDisconnect, lastDisconnect && account.connected !== true ? ago(lastDisconnect.at) : undefined],
         [t.channels.dmPolicy.label, dmPolicy && (texts[dmPolicy] ?? dmPolicy)],
         [t.channels.allowFrom, allowFrom.length === 0 ? undefined : allowFrom.join(", ")],
-        [t.channels.lacksLabel, lacks?.map((word) => missing[word] ?? word).join(", ")],
+        [t.channels.lacksLabel, meta.lacks?.map((word) => missing[word] ?? word).join(", ")],
       ])}
       ${probed ? drawProbe(probed) : nothing}
       <div class="actions">
@@ -160,8 +160,9 @@ export default ((context) => {
     </div>`;
   }
 
-  async function add(metas: readonly Meta[], { channelAccounts }: Status): Promise<void> {
-    const isSetUp = ({ id }: Meta) => (channelAccounts[id] ?? []).some(({ configured }) => configured !== false);
+  async function add(metas: readonly Meta[]): Promise<void> {
+    const isSetUp = ({ id }: Meta) =>
+      status.value?.channelAccounts[id]?.some(({ configured }) => configured !== false) === true;
     const chosen = await openDialog<{ readonly meta: Meta; readonly accountId?: string }>({
       title: t.channels.add,
       body: ({ close }) => {
@@ -208,24 +209,15 @@ export default ((context) => {
   }
 
   return {
-    render: () =>
-      html`<div class="view">
+    render: () => {
+      const offered = status.value?.channelMeta.filter(({ login: has }) => has !== false) ?? [];
+      return html`<div class="view">
         <header>
           <h1>${t.channels.title}</h1>
           <span class="fill"></span>
           ${
-            status.value && mayLogIn && status.value.channelMeta.some(({ login: has }) => has !== false)
-              ? html`<button
-                  class="primary"
-                  @click=${() =>
-                    status.value &&
-                    add(
-                      status.value.channelMeta.filter(({ login: has }) => has !== false),
-                      status.value,
-                    )}
-                >
-                  ${icon(Plus)}${t.channels.add}
-                </button>`
+            mayLogIn && offered.length > 0
+              ? html`<button class="primary" @click=${() => add(offered)}>${icon(Plus)}${t.channels.add}</button>`
               : nothing
           }
         </header>
@@ -253,7 +245,8 @@ export default ((context) => {
                 : html`<p class="quiet">${t.channels.unused} ${unused.map(({ label }) => label).join(", ")}</p>`
             }`;
         })}
-      </div>`,
+      </div>`;
+    },
   };
 }) satisfies OpenView;
 

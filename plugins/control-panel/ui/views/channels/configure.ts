@@ -54,7 +54,7 @@ async function load(app: App, channel: string, accountId: string): Promise<Loade
 }
 
 /** The merge patch for what people changed; `undefined`: nothing. */
-function patchOf({ all, path, secrets }: Loaded, data: FormData): object | undefined {
+function patchOf({ own, all, path, secrets }: Loaded, data: FormData): object | undefined {
   const text = (name: string) => textOf(data, name);
   const change: Record<string, unknown> = {};
   const set = (key: string, value: unknown, before: unknown) => {
@@ -66,13 +66,17 @@ function patchOf({ all, path, secrets }: Loaded, data: FormData): object | undef
   set("groupPolicy", text("groupPolicy"), all["groupPolicy"] ?? "allowlist");
   set("groupAllowFrom", lines(text("groupAllowFrom")), texts(all["groupAllowFrom"]));
   set("requireMention", data.has("requireMention"), all["requireMention"] !== false);
-  const before = Object.keys(object(all["groups"]));
+  const before = object(all["groups"]);
   const after = lines(text("groups"));
-  const groups = [
-    ...after.filter((id) => !before.includes(id)).map((id) => [id, {}] as const),
-    ...before.filter((id) => !after.includes(id)).map((id) => [id, null] as const), // null removes; the settings of others stay
-  ];
-  if (groups.length > 0) change["groups"] = Object.fromEntries(groups);
+  const removed = Object.keys(before).filter((id) => !after.includes(id));
+  if (removed.length > 0 || after.some((id) => !Object.hasOwn(before, id))) {
+    // The account's own groups replace those that it inherits, so these are written, too. Settings of its own groups stay.
+    const written = after.filter((id) => !Object.hasOwn(object(own["groups"]), id));
+    change["groups"] = Object.fromEntries([
+      ...written.map((id) => [id, before[id] ?? {}] as const),
+      ...removed.map((id) => [id, null] as const), // null removes
+    ]);
+  }
   for (const { key } of secrets) {
     const value = text(`secret:${key}`).trim();
     if (value !== "") change[key] = value;

@@ -26,16 +26,14 @@ export function drawPeople(
 ): TemplateResult | typeof nothing {
   if (pending.length + approved.length === 0) return nothing;
 
-  const approve =
-    ({ channel, accountId, code, ...person }: Pending) =>
-    async () => {
-      const name = nameOf({ channel, accountId, ...person });
-      const isDone = await attempt(
-        () => context.call(channelPairing.approve, { channel, accountId, code }),
-        t.channels.letIn(name),
-      );
-      if (isDone) done();
-    };
+  const approve = (person: Pending) => async () => {
+    const { channel, accountId, code } = person;
+    const isDone = await attempt(
+      () => context.call(channelPairing.approve, { channel, accountId, code }),
+      t.channels.letIn(nameOf(person)),
+    );
+    if (isDone) done();
+  };
   const remove = (person: Person, action: string, title: string, text: string) => async () => {
     const { channel, accountId, senderId } = person;
     const isDone = await confirm({
@@ -55,7 +53,7 @@ export function drawPeople(
   const drawPending = (person: Pending) =>
     html`<li class="person" aria-label=${nameOf(person)}>
       ${who(person)} <code class="code-word" aria-label=${t.channels.pairingCode}>${person.code}</code>
-      <span class="quiet">${ago(person.requestedAtMs ?? person.expiresAtMs - 3_600_000)}</span>
+      <span class="quiet">${ago(person.requestedAtMs)}</span>
       <span class="actions">
         <button class="primary" aria-label=${t.channels.approveOf(nameOf(person))} @click=${approve(person)}>
           ${icon(Check)}${t.channels.approve}

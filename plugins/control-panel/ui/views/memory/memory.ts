@@ -1,12 +1,13 @@
 /** Memory: whether search works, a search, the notes of an agent, and their index. */
-import { agents } from "@svc/sdk/agents";
 import { memory } from "@svc/sdk/memory";
 import type { ResultOf } from "@svc/sdk";
 import { html, nothing, type TemplateResult } from "lit";
 import { RotateCw } from "lucide";
 import type { OpenView } from "../../core/app.ts";
 import { locale, t } from "../../core/text.ts";
+import { createAgentChoice } from "../../parts/agent-choice.ts";
 import { confirm } from "../../parts/dialog.ts";
+import { textOf } from "../../parts/form.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, empty, facts, failed, show } from "../../parts/show.ts";
 import { ago, bytes } from "../../parts/time.ts";
@@ -25,7 +26,7 @@ const RESULTS = 20;
 export default ((context) => {
   const mayChange = context.may("operator.admin");
   const chosen = () => context.place.params.get("agent") ?? undefined;
-  const all = context.resource(async () => (context.serves(agents.list) ? context.call(agents.list, {}) : undefined));
+  const agentChoice = createAgentChoice(context, () => t.memory.agent);
   /** Without a chosen agent: the default one, as `doctor.memory.status` sees it. */
   const status = context.resource(
     async (): Promise<Status | undefined> => {
@@ -36,7 +37,6 @@ export default ((context) => {
     { everyMs: 30_000 },
   );
   const notes = createNotes(context, chosen);
-  let query = "";
   let found: Found | undefined;
   let error: unknown;
   let isSearching = false;
@@ -45,8 +45,7 @@ export default ((context) => {
 
   const search = async (event: SubmitEvent) => {
     event.preventDefault();
-    const typed = new FormData(event.target as HTMLFormElement).get("query");
-    query = typeof typed === "string" ? typed : "";
+    const query = textOf(new FormData(event.target as HTMLFormElement), "query");
     if (query.trim() === "") return;
     const agentId = chosen();
     isSearching = true;
@@ -89,19 +88,6 @@ export default ((context) => {
     if (isSure) await index(true)();
   };
 
-  const agentChoice = () => {
-    const rows = all.value?.agents ?? [];
-    if (rows.length < 2) return nothing;
-    const current = chosen() ?? all.value?.defaultId;
-    return html`<select
-      class="memory-agent"
-      aria-label=${t.memory.agent}
-      @change=${(event: Event) => context.go("memory", { agent: (event.target as HTMLSelectElement).value }, { replace: true })}
-    >
-      ${rows.map(({ id, name, identity }) => html`<option value=${id} .selected=${id === current}>${identity?.name ?? name ?? id}</option>`)}
-    </select>`;
-  };
-
   const drawStatus = (value: Status | undefined): TemplateResult | typeof nothing => {
     if (!value) return nothing;
     const { embedding, provider, model, files, chunks, vectors, pending, indexBytes, lastIndexedAt } = value;
@@ -110,6 +96,7 @@ export default ((context) => {
       ? badge(t.memory.works, "good")
       : html`${isConfigured ? badge(t.memory.fails, "bad") : badge(t.memory.off)}
           <span class="break">${embedding.error ?? ""}</span>`;
+    const [made, total] = isConfigured ? [vectors, chunks] : [];
     const whole = (count: number | undefined) => count?.toLocaleString(locale);
     return html`<section class="card">
       <header>
@@ -126,19 +113,13 @@ export default ((context) => {
         isIndexing
           ? html`<p class="waiting-line" role="status">
                 <span class="spinner"></span>${
-                  isConfigured && chunks !== undefined && vectors !== undefined
-                    ? t.memory.progress(vectors, chunks)
-                    : t.memory.indexing
+                  made === undefined || total === undefined ? t.memory.indexing : t.memory.progress(made, total)
                 }
               </p>
               ${
-                isConfigured && chunks !== undefined && vectors !== undefined
-                  ? html`<progress
-                      aria-label=${t.memory.indexing}
-                      max=${Math.max(chunks, 1)}
-                      .value=${vectors}
-                    ></progress>`
-                  : nothing
+                made === undefined || total === undefined
+                  ? nothing
+                  : html`<progress aria-label=${t.memory.indexing} max=${Math.max(total, 1)} .value=${made}></progress>`
               }`
           : nothing
       }

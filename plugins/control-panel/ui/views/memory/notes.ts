@@ -22,6 +22,9 @@ export interface Notes {
 
 const ROW_PX = 52;
 
+/** Notes outside the workspace have absolute paths. */
+const isWritable = (path: string) => !path.startsWith("/");
+
 export function createNotes(context: ViewContext, chosen: () => string | undefined): Notes {
   const mayChange = context.may("operator.admin");
   const agent = () => {
@@ -30,11 +33,11 @@ export function createNotes(context: ViewContext, chosen: () => string | undefin
   };
   const list = context.resource(() => context.call(memory.files, agent()), { everyMs: 30_000 });
   const documents = new Map<string, { readonly document: Document; isOutside: boolean }>();
-  let selected: { readonly path: string; readonly isWritable: boolean } | undefined;
+  let selected: string | undefined;
 
   const keyOf = (path: string) => `memory/${chosen() ?? ""}/${path}`;
 
-  function documentOf(path: string, isWritable: boolean) {
+  function documentOf(path: string) {
     const key = keyOf(path);
     const known = documents.get(key);
     if (known) return known;
@@ -54,7 +57,7 @@ export function createNotes(context: ViewContext, chosen: () => string | undefin
         }
       },
       ...(mayChange &&
-        isWritable && {
+        isWritable(path) && {
           save: (content: string, baseHash: string) => context.call(memory.write, { ...of, path, content, baseHash }),
         }),
       saved: () => void list.reload(),
@@ -65,7 +68,7 @@ export function createNotes(context: ViewContext, chosen: () => string | undefin
   }
 
   function open(path: string): void {
-    selected = { path, isWritable: !path.startsWith("/") };
+    selected = path;
     context.redraw();
     requestAnimationFrame(() => document.querySelector(".note")?.scrollIntoView({ block: "nearest" }));
   }
@@ -86,8 +89,8 @@ export function createNotes(context: ViewContext, chosen: () => string | undefin
 
   const row = ({ path, size, updatedAtMs }: { path: string; size: number; updatedAtMs: number }) =>
     html`<button
-      class=${path === selected?.path ? "note-row accent" : "note-row plain"}
-      aria-pressed=${path === selected?.path}
+      class=${path === selected ? "note-row accent" : "note-row plain"}
+      aria-pressed=${path === selected}
       @click=${() => open(path)}
     >
       <span class="mono ellipsis">${path}</span>
@@ -99,12 +102,12 @@ export function createNotes(context: ViewContext, chosen: () => string | undefin
     </button>`;
 
   const shown = () => {
-    if (!selected) return html`<p class="quiet">${t.memory.choose}</p>`;
-    const { path, isWritable } = selected;
-    const { document, isOutside } = documentOf(path, isWritable);
-    return html`<h3 class="mono break">${path}</h3>
+    if (selected === undefined) return html`<p class="quiet">${t.memory.choose}</p>`;
+    const { document, isOutside } = documentOf(selected);
+    return html`<h3 class="mono break">${selected}</h3>
       ${isOutside ? html`<div class="notice warning"><div>${t.memory.isOutside}</div></div>` : nothing}
-      ${isWritable ? nothing : html`<p class="quiet">${t.memory.readOnly}</p>`} ${keyed(keyOf(path), document.render())}`;
+      ${isWritable(selected) ? nothing : html`<p class="quiet">${t.memory.readOnly}</p>`}
+      ${keyed(keyOf(selected), document.render())}`;
   };
 
   return {
@@ -122,7 +125,7 @@ export function createNotes(context: ViewContext, chosen: () => string | undefin
           ${mayChange ? html`<button @click=${create}>${icon(Plus)}${t.memory.newNote}</button>` : nothing}
         </header>
         ${show(list, ({ files }) =>
-          files.length === 0 && !selected
+          files.length === 0 && selected === undefined
             ? empty(t.memory.notesNone, t.memory.notesNoneText)
             : html`<div class="split">
                 <svc-rows

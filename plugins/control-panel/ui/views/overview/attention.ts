@@ -84,9 +84,10 @@ async function ask(app: App, name: Name, source: Source): Promise<readonly Need[
 function bounded(needs: readonly Need[], more: (count: number) => string): readonly Need[] {
   const [first] = needs;
   if (needs.length <= MOST || !first) return needs;
-  const { view, params } = first;
-  const rest = { severity: first.severity, text: more(needs.length - MOST), ...(view === undefined ? {} : { view }) };
-  return [...needs.slice(0, MOST), view === "automations" && params ? { ...rest, params: { tab: "jobs" } } : rest];
+  const { severity, view, params } = first;
+  const tab = params?.["tab"]; // without the row itself, e.g. a job
+  const place = { ...(view === undefined ? {} : { view }), ...(tab === undefined ? {} : { params: { tab } }) };
+  return [...needs.slice(0, MOST), { severity, text: more(needs.length - MOST), ...place }];
 }
 
 const SOURCES = {

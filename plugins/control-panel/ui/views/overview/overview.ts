@@ -18,7 +18,7 @@ import { t } from "../../core/text.ts";
 import { command } from "../../parts/command.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, empty, facts, show } from "../../parts/show.ts";
-import { ago, bytes, compact, dollars, duration } from "../../parts/time.ts";
+import { ago, bytes, compact, dollars, duration, shortDuration, utcOffset } from "../../parts/time.ts";
 import { titleOf } from "../sessions.ts";
 import { type Need, watchNeeds } from "./attention.ts";
 import "./overview.css";
@@ -64,21 +64,19 @@ export default ((context) => {
   const cards = given(serves(panel.cards), () => context.call(panel.cards, {}), { everyMs: 60_000 });
   const begin = context.resource(
     async () => {
-      const [all, ofChannels, ofModels] = await Promise.all([
-        serves(sessions.list) ? context.call(sessions.list, { limit: 1 }) : undefined,
+      const [ofChannels, ofModels] = await Promise.all([
         serves(channels.status) ? context.call(channels.status, {}) : undefined,
         serves(models.list) ? context.call(models.status, {}) : undefined,
       ]);
       const used = ofModels?.default;
       return {
-        spoke: all ? all.count > 0 : undefined,
         model: ofModels
           ? used !== undefined && ofModels.providers.find(({ name }) => used.startsWith(`${name}/`))?.api !== "offline"
           : undefined,
         channel: ofChannels ? Object.values(ofChannels.channels).some(({ configured }) => configured) : undefined,
       };
     },
-    { events: [chatEvent], everyMs: EVERY_MS },
+    { everyMs: EVERY_MS },
   );
 
   let newer = newerVersion(context.connection.client?.hello.snapshot);
@@ -143,7 +141,7 @@ export default ((context) => {
     if (!startsHere() || !value) return nothing;
     const o = t.overview.start;
     const steps = [
-      { view: "chat", symbol: MessageSquare, isDone: value.spoke, ...o.hello },
+      { view: "chat", symbol: MessageSquare, isDone: recent && (recent.value?.count ?? 0) > 0, ...o.hello },
       { view: "setup", symbol: WandSparkles, isDone: value.model, ...o.model },
       { view: "channels", symbol: Radio, isDone: value.channel, ...o.channel },
     ].filter(({ view, isDone }) => isDone !== undefined && (view !== "setup" || context.may("operator.admin")));
@@ -284,7 +282,7 @@ export default ((context) => {
 }) satisfies OpenView;
 
 function heartbeats(seconds: number): string {
-  return seconds === 0 ? t.common.off : t.automations.everyText(duration(seconds * 1_000).replace(/ 0 (s|min)$/, ""));
+  return seconds === 0 ? t.common.off : t.automations.everyText(shortDuration(seconds * 1_000));
 }
 
 /** The newer version that the gateway knows; asking costs nothing, since the handshake says it. */
@@ -296,10 +294,6 @@ function newerVersion(snapshot: unknown): string | undefined {
 /** The current day of this browser. */
 function todayRange() {
   const now = new Date();
-  const minutes = -now.getTimezoneOffset();
-  const date = new Date(now.getTime() + minutes * 60_000).toISOString().slice(0, 10);
-  const size = Math.abs(minutes);
-  const rest = size % 60 === 0 ? "" : `:${String(size % 60).padStart(2, "0")}`;
-  const utcOffset = `UTC${minutes < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest}`;
-  return { startDate: date, endDate: date, mode: "specific", utcOffset };
+  const date = new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+  return { startDate: date, endDate: date, mode: "specific", utcOffset: utcOffset() };
 }

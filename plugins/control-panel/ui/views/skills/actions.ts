@@ -49,23 +49,18 @@ export function skillActions(context: ViewContext, reload: () => Promise<void>):
   };
 
   const install = async (skill: Skill, { id: installId, label }: Skill["install"][number]) => {
-    let isRunning = false;
     const isDone = await confirm({
       title: t.skills.installTitle(skill.name),
       text: html`<p>${t.skills.installText}</p>
         <p><strong class="break">${label}</strong></p>`,
       action: t.skills.addNow,
       work: async () => {
-        if (isRunning) return;
-        isRunning = true;
         toast(t.skills.installing);
         try {
           const params = { name: skill.name, installId, timeoutMs: INSTALL_MS };
           await context.call(skills.install, params, { timeoutMs: INSTALL_MS + 5_000 });
         } catch (error) {
           throw withOutput(error);
-        } finally {
-          isRunning = false;
         }
       },
     });

@@ -7,7 +7,6 @@ import type { Tone } from "../../parts/show.ts";
 export type Skill = ResultOf<typeof skills.status>["skills"][number];
 
 export interface Obstacle {
-  readonly kind: "outside" | "disabled" | "bundled" | "agent" | "os" | "program" | "env" | "config";
   readonly why: string;
   readonly next?: string;
 }
@@ -17,27 +16,24 @@ export function obstaclesOf(skill: Skill): readonly Obstacle[] {
   const program = install.length > 0 ? t.skills.nextInstall : t.skills.nextPath;
   const when = (is: unknown, obstacle: Obstacle) => (is === true ? [obstacle] : []);
   return [
-    ...when(skill.outside, { kind: "outside", why: t.skills.whyOutside, next: t.skills.nextOutside(filePath) }),
-    ...when(skill.disabled, { kind: "disabled", why: t.skills.whyDisabled }),
-    ...when(skill.blockedByAllowlist, { kind: "bundled", why: t.skills.whyBundled, next: t.skills.nextBundled }),
-    ...when(skill.excludedByAgent, { kind: "agent", why: t.skills.whyAgent, next: t.skills.nextAgent }),
-    ...when(missing.os.length > 0, { kind: "os", why: t.skills.whyOs(missing.os.join(", ")) }),
+    ...when(skill.outside, { why: t.skills.whyOutside, next: t.skills.nextOutside(filePath) }),
+    ...when(skill.disabled, { why: t.skills.whyDisabled }),
+    ...when(skill.blockedByAllowlist, { why: t.skills.whyBundled, next: t.skills.nextBundled }),
+    ...when(skill.excludedByAgent, { why: t.skills.whyAgent, next: t.skills.nextAgent }),
+    ...when(missing.os.length > 0, { why: t.skills.whyOs(missing.os.join(", ")) }),
     ...(always
       ? []
       : [
-          ...missing.bins.map((bin): Obstacle => ({ kind: "program", why: t.skills.whyBin(bin), next: program })),
+          ...missing.bins.map((bin): Obstacle => ({ why: t.skills.whyBin(bin), next: program })),
           ...when(missing.anyBins.length > 0, {
-            kind: "program",
             why: t.skills.whyAnyBin(missing.anyBins.join(", ")),
             next: program,
           }),
           ...missing.env.map((name): Obstacle => ({
-            kind: "env",
             why: t.skills.whyEnv(name),
             next: name === primaryEnv ? t.skills.nextKey : t.skills.nextEnv,
           })),
           ...missing.config.map((path): Obstacle => ({
-            kind: "config",
             why: t.skills.whyConfig(path),
             next: t.skills.nextConfig,
           })),

@@ -1,11 +1,11 @@
 /** Skills: what agents can use, why not, what is missing; keys, installers, and skills from elsewhere. */
-import { agents } from "@svc/sdk/agents";
 import { skills } from "@svc/sdk/skills";
 import { html, nothing, type TemplateResult } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { Plus } from "lucide";
 import type { OpenView } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
+import { createAgentChoice } from "../../parts/agent-choice.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, empty, facts, show } from "../../parts/show.ts";
 import { skillActions } from "./actions.ts";
@@ -27,7 +27,7 @@ export default ((context) => {
     },
     { everyMs: 30_000 },
   );
-  const all = context.resource(async () => (context.serves(agents.list) ? context.call(agents.list, {}) : undefined));
+  const agentChoice = createAgentChoice(context, () => t.skills.agent);
   const actions = skillActions(context, () => list.reload());
 
   const found = (rows: readonly Skill[]) => {
@@ -73,19 +73,6 @@ export default ((context) => {
       ])}
       ${context.may("operator.admin") ? actions(skill) : nothing}
     </details>`;
-  };
-
-  const agentChoice = () => {
-    const rows = all.value?.agents ?? [];
-    if (rows.length < 2) return nothing;
-    const chosen = agentId() ?? all.value?.defaultId;
-    return html`<select
-      class="skill-agent"
-      aria-label=${t.skills.agent}
-      @change=${(event: Event) => context.go("skills", { agent: (event.target as HTMLSelectElement).value }, { replace: true })}
-    >
-      ${rows.map(({ id, name, identity }) => html`<option value=${id} .selected=${id === chosen}>${identity?.name ?? name ?? id}</option>`)}
-    </select>`;
   };
 
   return {
