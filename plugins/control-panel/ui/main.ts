@@ -24,6 +24,7 @@ const shell = createShell(app);
 connection.start();
 void useLanguage().then(app.redraw);
 window.addEventListener("popstate", () => app.arrived());
+followLinks(() => app.arrived());
 // A link that people open in a tab of the panel changes only the fragment, so the page is not loaded again.
 window.addEventListener("hashchange", () => {
   const link = takeLinkSecrets();
@@ -34,7 +35,6 @@ window.addEventListener("unhandledrejection", ({ reason }) => {
   if (connection.state.kind === "connected") toast(detailsOf(reason).message, "bad");
 });
 copyOnClick();
-followLinks(app.arrived);
 registerOfflinePage();
 
 /** After a sign-out: the tab keeps nothing of what people did, neither in its storage nor in its memory. */

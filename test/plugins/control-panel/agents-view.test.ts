@@ -9,6 +9,7 @@ import type { Page } from "playwright-core";
 import { without } from "../../programs.ts";
 import { until } from "../../until.ts";
 import { openPanel } from "./browser-scene.ts";
+import { fitsWidth } from "./layout.ts";
 
 const skip = without("chromium");
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -31,9 +32,6 @@ async function entryOf(client: GatewayClient, id: string): Promise<Entry | undef
   const { agents: section } = parsed as { agents: { list: readonly Entry[] } };
   return section.list.find((entry) => entry.id === id);
 }
-
-/** Whether the view is wider than the page. */
-const overflows = (page: Page) => page.locator("main").evaluate((main) => main.scrollWidth > main.clientWidth);
 
 /** Waits until the editor shows a text. */
 const shows = (page: Page, text: string) =>
@@ -203,7 +201,7 @@ it("chooses the skills of an agent, and shows its prompt and conversations", { s
       await phone.getByRole("tab", { selected: true }).press("ArrowRight");
       await phone.getByRole("tab", { name, selected: true }).waitFor();
       await phone.locator(".spinner").first().waitFor({ state: "detached" });
-      assert.equal(await overflows(phone), false, name);
+      await fitsWidth(phone, name);
     }
   });
 });

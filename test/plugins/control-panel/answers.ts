@@ -37,11 +37,3 @@ export function withScopes(...scopes: readonly string[]): (method: string, answe
     if (method === "connect" && payload?.["auth"]) payload["auth"] = { ...(payload["auth"] as object), scopes };
   };
 }
-
-/** Whether the page is wider than its window. */
-export async function isTooWide(page: Page): Promise<boolean> {
-  return page.evaluate(`(() => {
-    const wide = (element) => element !== null && element.scrollWidth > element.clientWidth;
-    return wide(document.scrollingElement) || wide(document.querySelector("main")) || wide(document.querySelector("dialog"));
-  })()`);
-}

@@ -8,8 +8,9 @@ import { cron, type CronJob } from "@svc/sdk/cron";
 import { webhooks } from "@svc/sdk/webhooks";
 import { until } from "../../until.ts";
 import { without } from "../../programs.ts";
-import { changeAnswers, isTooWide, withScopes } from "./answers.ts";
+import { changeAnswers, withScopes } from "./answers.ts";
 import { openPanel } from "./browser-scene.ts";
+import { fitsWidth } from "./layout.ts";
 
 const options = { skip: without("chromium") };
 const HOOK_TOKEN = "hook-token-of-the-test-0123";
@@ -271,14 +272,14 @@ it("fits a phone", options, async (t) => {
   const page = await open("/automations", { isPhone: true });
   await page.getByRole("button", { name: "New job" }).click();
   await page.getByText("More settings").click();
-  assert.equal(await isTooWide(page), false, "editor");
+  await fitsWidth(page, "editor");
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: /^A+$/ }).click();
   await page.getByRole("heading", { name: /^A+$/ }).waitFor();
-  assert.equal(await isTooWide(page), false, "job");
+  await fitsWidth(page, "job");
   await page.getByRole("tab", { name: "Webhooks" }).click();
   await page.getByRole("link", { name: "github-issue", exact: true }).click();
   await page.getByRole("button", { name: "Try", exact: true }).click();
   await page.getByRole("list", { name: "Result" }).waitFor();
-  assert.equal(await isTooWide(page), false, "webhook");
+  await fitsWidth(page, "webhook");
 });

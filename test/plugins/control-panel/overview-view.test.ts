@@ -4,8 +4,9 @@ import { it } from "node:test";
 import { cron } from "@svc/sdk/cron";
 import { nodes } from "@svc/sdk/nodes";
 import { without } from "../../programs.ts";
-import { changeAnswers, isTooWide } from "./answers.ts";
+import { changeAnswers } from "./answers.ts";
 import { openPanel } from "./browser-scene.ts";
+import { fitsWidth } from "./layout.ts";
 
 const options = { skip: without("chromium") };
 
@@ -40,7 +41,10 @@ it("lists what needs attention with the way to it, and follows its changes", opt
   const needs = page.getByRole("list", { name: "Needs attention" }).getByRole("listitem");
   await needs.filter({ hasText: "Webhooks: missing.ts has an error" }).waitFor();
   await page.getByRole("link", { name: "Bad <i>job</i>", exact: true }).waitFor(); // among the next jobs
-  await needs.filter({ hasText: /\d+ more/ }).getByRole("button", { name: "Automations" }).click();
+  await needs
+    .filter({ hasText: /\d+ more/ })
+    .getByRole("button", { name: "Automations" })
+    .click();
   await page.waitForURL("**/automations?tab=webhooks");
   await page.goBack();
   const failed = needs.filter({ hasText: "The last run of the job Bad <i>job</i> failed" });
@@ -116,5 +120,5 @@ it("works with few plugins, and on a phone", options, async (t) => {
   await page.getByText("Everything is running. Nothing needs your attention.").waitFor();
   assert.equal(await page.getByRole("heading", { name: "Next jobs" }).count(), 0);
   assert.equal(await page.getByRole("alert").count(), 0);
-  assert.equal(await isTooWide(page), false);
+  await fitsWidth(page);
 });

@@ -7,6 +7,7 @@ import { config } from "@svc/sdk/config";
 import { skills } from "@svc/sdk/skills";
 import { without } from "../../programs.ts";
 import { openPanel } from "./browser-scene.ts";
+import { fitsWidth } from "./layout.ts";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 
@@ -91,7 +92,6 @@ it("shows, configures, adds and removes skills", { skip: without("chromium") }, 
   await t.test("fits a phone", async () => {
     const phone = await open("/skills", { isPhone: true });
     await phone.locator("details.skill summary").first().click();
-    const main = phone.locator("main");
-    assert.equal(await main.evaluate((element) => element.scrollWidth > element.clientWidth), false);
+    await fitsWidth(phone);
   });
 });
