@@ -6,7 +6,7 @@ import { models } from "@svc/sdk/models";
 import { html, nothing, type TemplateResult } from "lit";
 import type { ViewContext } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
-import { openDialog } from "../../parts/dialog.ts";
+import { type Dialog, openDialog } from "../../parts/dialog.ts";
 import { failed } from "../../parts/show.ts";
 import { deliveryFields, fieldsOf, isUnusual, moreFields, scheduleFields, withOwn } from "./job-fields.ts";
 import { formOf, type JobForm, NEW_JOB, paramsOf } from "./job-form.ts";
@@ -25,41 +25,30 @@ export function editJob(
 ): Promise<CronJob | undefined> {
   const job = "job" in start ? start.job : undefined;
   const form: JobForm = job ? formOf(job) : { ...NEW_JOB, ...("values" in start ? start.values : {}) };
-  let error: unknown;
-  let isBusy = false;
-  let isStarted = false;
+  let redraw = () => {};
   const known = { agents: [] as string[], models: [] as string[], channels: [] as string[] };
-  const preview = createPreview(context, job, form);
+  const preview = createPreview(context, job, form, () => redraw());
   const e = t.automations.editor;
 
+  void loadKnown(context, known, () => redraw());
   return openDialog<CronJob>({
     title: job ? e.change : e.create,
     isWide: true,
-    body: ({ close, redraw }) => {
-      if (!isStarted) {
-        isStarted = true;
-        preview.start(redraw);
-        void loadKnown(context, known, redraw);
-      }
-      return draw(close, redraw);
+    body: (dialog) => {
+      ({ redraw } = dialog);
+      return draw(dialog);
     },
   });
 
-  function draw(close: (result?: CronJob) => void, redraw: () => void): TemplateResult {
+  function draw({ close, run, isBusy, error }: Dialog<CronJob>): TemplateResult {
     const save = async (event: SubmitEvent) => {
       event.preventDefault();
-      isBusy = true;
-      redraw();
-      try {
+      let saved: CronJob | undefined;
+      const isSaved = await run(async () => {
         const params = paramsOf(form, job);
-        return close(
-          await (job ? context.call(cron.update, { id: job.id, patch: params }) : context.call(cron.add, params)),
-        );
-      } catch (failure) {
-        error = failure;
-      }
-      isBusy = false;
-      redraw();
+        saved = await (job ? context.call(cron.update, { id: job.id, patch: params }) : context.call(cron.add, params));
+      });
+      if (isSaved) close(saved);
     };
     const typed = (event: Event) => {
       const { name, type, value, checked } = event.target as HTMLInputElement;

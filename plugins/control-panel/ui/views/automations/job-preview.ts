@@ -10,8 +10,8 @@ import { browserZone, type JobForm, scheduleOf } from "./job-form.ts";
 /** Milliseconds without typing before the gateway is asked. */
 const PREVIEW_MS = 250;
 
-export function createPreview(context: ViewContext, job: CronJob | undefined, form: JobForm) {
-  let redraw: (() => void) | undefined;
+/** @param redraw called after each change of what `draw` shows */
+export function createPreview(context: ViewContext, job: CronJob | undefined, form: JobForm, redraw: () => void) {
   let shown: { times: readonly number[]; timeZone?: string; spreadMs?: number } | undefined;
   let refusal: unknown;
   let asked = "";
@@ -35,14 +35,11 @@ export function createPreview(context: ViewContext, job: CronJob | undefined, fo
       shown = undefined;
       refusal = failure;
     }
-    redraw?.();
+    redraw();
   }
 
+  void ask();
   return {
-    start(draw: () => void) {
-      redraw = draw;
-      void ask();
-    },
     changed() {
       clearTimeout(timer);
       timer = setTimeout(() => void ask(), PREVIEW_MS);

@@ -73,20 +73,13 @@ export function createHookRuns(context: ViewContext, mappings: () => readonly st
 
   const details = async (run: WebhookRun) => {
     let loaded: ResultOf<typeof webhooks.run> | undefined;
-    let error: unknown;
-    let isAsked = false;
     await openDialog({
       title: t.automations.hooks.detailsOf(run.mapping),
       isWide: true,
-      body: ({ close, redraw }) => {
-        if (!isAsked) {
-          isAsked = true;
-          void context
-            .call(webhooks.run, { runId: run.runId })
-            .then((found) => (loaded = found))
-            .catch((failure: unknown) => (error = failure))
-            .finally(redraw);
-        }
+      load: async () => {
+        loaded = await context.call(webhooks.run, { runId: run.runId });
+      },
+      body: ({ close, error }) => {
         const again = async () => {
           if (await replay(run)) close();
         };

@@ -27,34 +27,24 @@ function doubtOf(gateway: string): string | undefined {
 export async function invite(app: App): Promise<void> {
   const { url } = app.connection;
   let made: { readonly token: string; readonly expiresAtMs: number } | undefined;
-  let error: unknown;
   let isOver = false;
-  let draw = () => {};
   const make = async () => {
-    made = undefined;
-    error = undefined;
     isOver = false;
-    draw();
-    try {
-      made = await app.call(devices.invite, { ttlMs: TTL_MS });
-    } catch (failure) {
-      error = failure;
-    }
-    draw();
+    made = await app.call(devices.invite, { ttlMs: TTL_MS });
   };
-  const done = openDialog({
+  await openDialog({
     title: t.devices.invite,
-    body: ({ close, redraw }) => {
-      draw = redraw;
+    load: make,
+    body: ({ close, redraw, run, isBusy, error }) => {
       const over = () => {
         isOver = true;
         redraw();
       };
       const doubt = doubtOf(url);
       const body = () => {
-        if (error !== undefined) return failed(error, () => void make());
+        if (error !== undefined) return failed(error, () => void run(make));
+        if (isBusy || !made) return waiting();
         if (isOver) return html`<p>${t.devices.inviteOver}</p>`;
-        if (!made) return waiting();
         const link = inviteLink(url, made.token);
         return html`<p>${t.devices.inviteText}</p>
           ${qr(link, t.devices.inviteCode)} ${command(link)}
@@ -64,11 +54,9 @@ export async function invite(app: App): Promise<void> {
           ${doubt === undefined ? nothing : html`<div class="notice warning"><p>${doubt}</p></div>`} ${body()}
         </div>
         <footer>
-          ${isOver ? html`<button @click=${make}>${t.devices.inviteAgain}</button>` : nothing}
+          ${isOver ? html`<button ?disabled=${isBusy} @click=${() => run(make)}>${t.devices.inviteAgain}</button>` : nothing}
           <button class="primary" @click=${() => close()}>${t.common.close}</button>
         </footer>`;
     },
   });
-  void make();
-  await done;
 }
