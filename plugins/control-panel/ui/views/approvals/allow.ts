@@ -10,7 +10,7 @@ import { wholeDuration } from "../../parts/time.ts";
 import { type Approval, commandOf, coverageOf } from "./request.ts";
 
 const HOUR = 3_600_000;
-/** Offered durations; the last one of `this` is the longest, which the gateway calls "always". */
+/** Offered durations of a grant. For `always` none is sent: the gateway then takes its longest. */
 const DURATIONS = {
   this: [HOUR, 8 * HOUR, 24 * HOUR, 7 * 24 * HOUR, 30 * 24 * HOUR],
   session: [HOUR / 4, HOUR, 8 * HOUR, 24 * HOUR],
