@@ -21,6 +21,11 @@ export function chosenLanguage(): string | undefined {
   return preference(KEY);
 }
 
+/** The text of a word of the gateway; a word that has none stays as it is. */
+export function named(texts: Readonly<Record<string, string>>, word: string): string {
+  return Object.hasOwn(texts, word) ? (texts[word] ?? word) : word;
+}
+
 /** Loads the chosen language, or the first one of the browser that exists. */
 export async function useLanguage(choice?: string): Promise<void> {
   if (choice !== undefined) keepPreference(KEY, choice);

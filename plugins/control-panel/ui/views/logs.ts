@@ -9,6 +9,7 @@ import { copy } from "../parts/command.ts";
 import { icon } from "../parts/icon.ts";
 import { moveInRows } from "../parts/row-keys.ts";
 import { rows, type SvcRows } from "../parts/rows.ts";
+import { searchField } from "../parts/search.ts";
 import { badge, empty, facts, failed, type Tone, waiting } from "../parts/show.ts";
 import { createLog, type Entry, LEVELS, lineOf, MAX_LINES } from "./logs/log.ts";
 import "./logs.css";
@@ -50,8 +51,8 @@ export default ((context) => {
   if (context.connection.state.kind === "connected") void log.restart();
 
   const isFiltered = () => Object.values(filter).some((value) => value !== "");
-  const change = (name: keyof typeof filter) => (event: Event) => {
-    filter[name] = (event.target as HTMLInputElement).value;
+  const change = (name: keyof typeof filter) => (value: string) => {
+    filter[name] = value;
     clearTimeout(typing);
     typing = setTimeout(
       () => {
@@ -67,6 +68,9 @@ export default ((context) => {
       name === "text" ? TYPED_MS : 0,
     );
   };
+
+  const picked = (name: keyof typeof filter) => (event: Event) =>
+    change(name)((event.target as HTMLSelectElement).value);
 
   const toggle = (id: number) => () => {
     if (!open.delete(id)) open.add(id);
@@ -110,18 +114,12 @@ export default ((context) => {
   const toolbar = () =>
     html`<div class="toolbar">
       <h1>${t.logs.title}</h1>
-      <input
-        type="search"
-        aria-label=${t.logs.search}
-        placeholder=${t.logs.search}
-        .value=${filter.text}
-        @input=${change("text")}
-      />
-      <select aria-label=${t.logs.level} title=${t.logs.level} @change=${change("level")}>
+      ${searchField(filter.text, change("text"), t.logs.search)}
+      <select aria-label=${t.logs.level} title=${t.logs.level} @change=${picked("level")}>
         <option value="">${t.logs.allLevels}</option>
         ${LEVELS.map((level) => html`<option value=${level} ?selected=${level === filter.level}>${t.logs.from(level)}</option>`)}
       </select>
-      <select aria-label=${t.logs.plugin} title=${t.logs.plugin} @change=${change("plugin")}>
+      <select aria-label=${t.logs.plugin} title=${t.logs.plugin} @change=${picked("plugin")}>
         <option value="">${t.logs.allPlugins}</option>
         ${[...new Set(["host", ...(filter.plugin === "" ? [] : [filter.plugin]), ...(ids.value ?? [])])].map(
           (id) => html`<option value=${id} ?selected=${id === filter.plugin}>${id}</option>`,

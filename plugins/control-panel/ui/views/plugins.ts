@@ -5,13 +5,17 @@ import { keyed } from "lit/directives/keyed.js";
 import { Moon, Plus, Stethoscope } from "lucide";
 import { hrefOf } from "../core/address.ts";
 import type { OpenView } from "../core/app.ts";
-import { t } from "../core/text.ts";
+import { createResource } from "../core/resource.ts";
+import { named, t } from "../core/text.ts";
 import { openDialog } from "../parts/dialog.ts";
 import { icon } from "../parts/icon.ts";
+import { following } from "../parts/link.ts";
 import { moveInRows } from "../parts/row-keys.ts";
 import { rows } from "../parts/rows.ts";
-import { badge, empty, failed, show, type Tone, waiting } from "../parts/show.ts";
+import { searchField } from "../parts/search.ts";
+import { badge, empty, show, type Tone } from "../parts/show.ts";
 import { bytes, duration } from "../parts/time.ts";
+import { matcher } from "../parts/words.ts";
 import { createPluginDetail } from "./plugins/detail.ts";
 import { installPlugin } from "./plugins/install.ts";
 import "./plugins.css";
@@ -35,13 +39,6 @@ const TONES: Readonly<Record<string, Tone>> = {
   reloading: "warning",
 };
 
-const toneOf = (state: string): Tone => TONES[state] ?? "bad";
-
-function stateOf(state: string): string {
-  const { states } = t.plugins;
-  return Object.hasOwn(states, state) ? states[state as keyof typeof states] : state;
-}
-
 export default ((context) => {
   const list = context.resource(() => context.call(plugins.list, { includeStats: true }), { everyMs: REFRESH_MS });
   const mayChange = context.may("operator.admin");
@@ -54,83 +51,56 @@ export default ((context) => {
   });
 
   function found(all: readonly PluginReport[]): readonly PluginReport[] {
-    const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+    const matches = matcher(search);
     return all
       .filter(PASSES[filter])
-      .filter(({ id, reason = "", state }) =>
-        words.every((word) => `${id} ${reason} ${state}`.toLowerCase().includes(word)),
-      )
+      .filter(({ id, reason = "", state }) => matches(`${id} ${reason} ${state}`))
       .toSorted((a, b) => Number(isProblem(b)) - Number(isProblem(a)));
   }
 
-  let checked: Promise<void> | undefined;
-  let outcome:
-    | {
-        readonly findings?: readonly { severity: string; about: string; message: string; next: string }[];
-        readonly error?: unknown;
-      }
-    | undefined;
-
-  const doctor = () =>
-    openDialog<never>({
+  function doctor(): void {
+    let drawn = () => {};
+    const found = createResource(
+      () => context.call(plugins.doctor, {}),
+      () => drawn(),
+      context.signal,
+    );
+    void found.reload();
+    void openDialog({
       title: t.plugins.doctor,
       isWide: true,
       body: ({ close, redraw }) => {
-        checked ??= context.call(plugins.doctor, {}).then(
-          ({ findings }) => {
-            outcome = { findings };
-            redraw();
-          },
-          (error: unknown) => {
-            outcome = { error };
-            redraw();
-          },
-        );
+        drawn = redraw;
         return html`<div class="content">
-            ${
-              outcome === undefined
-                ? waiting()
-                : outcome.findings === undefined
-                  ? failed(outcome.error)
-                  : outcome.findings.length === 0
-                    ? html`<p class="notice good">${t.plugins.healthy}</p>`
-                    : outcome.findings.map(
-                        ({ severity, about, message, next }) =>
-                          html`<div class="notice ${severity === "error" ? "bad" : "warning"}">
-                            <div>
-                              <p><strong>${about}</strong> ${message}</p>
-                              <p class="next">${t.common.next}: ${next}</p>
-                            </div>
-                          </div>`,
-                      )
-            }
+            ${show(found, ({ findings }) =>
+              findings.length === 0
+                ? html`<p class="notice good">${t.plugins.healthy}</p>`
+                : html`${findings.map(
+                    ({ severity, about, message, next }) =>
+                      html`<div class="notice ${severity === "error" ? "bad" : "warning"}">
+                        <div>
+                          <p><strong>${about}</strong> ${message}</p>
+                          <p class="next">${t.common.next}: ${next}</p>
+                        </div>
+                      </div>`,
+                  )}`,
+            )}
           </div>
           <footer><button class="primary" autofocus @click=${() => close()}>${t.common.close}</button></footer>`;
       },
-    }).finally(() => {
-      checked = undefined;
-      outcome = undefined;
     });
+  }
+
   const draw = (plugin: PluginReport, stats: PluginStats | undefined): TemplateResult => {
     const { id, version, state, reason, asleep, placement = "host", errors } = plugin;
     const { memoryBytes = null, p50Ms = null } = stats ?? {};
     return html`<article class="plugin ${context.place.params.get("id") === id ? "chosen" : ""}">
       <span class="name">
-        <a
-          href=${hrefOf("plugins", { id })}
-          class="ellipsis"
-          data-focus
-          @click=${(event: MouseEvent) => {
-            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-            event.preventDefault();
-            open(id);
-          }}
-          >${id}</a
-        >
+        <a href=${hrefOf("plugins", { id })} class="ellipsis" data-focus @click=${following(() => open(id))}>${id}</a>
         <small>${version}</small>
       </span>
       <span class="state">
-        ${badge(stateOf(state), toneOf(state))}
+        ${badge(named(t.plugins.states, state), TONES[state] ?? "bad")}
         ${asleep === true ? html`<span class="badge" title=${t.plugins.asleepText}>${icon(Moon)}${t.plugins.asleep}</span>` : nothing}
       </span>
       <span class="quiet ellipsis why" title=${reason ?? ""}>${reason ?? ""}</span>
@@ -150,16 +120,10 @@ export default ((context) => {
       return html`<div class="view full plugins">
         <header class="toolbar">
           <h1>${t.plugins.title}</h1>
-          <input
-            type="search"
-            aria-label=${t.common.search}
-            placeholder=${t.common.search}
-            .value=${search}
-            @input=${(event: Event) => {
-              search = (event.target as HTMLInputElement).value;
-              context.redraw();
-            }}
-          />
+          ${searchField(search, (text) => {
+            search = text;
+            context.redraw();
+          })}
           <select
             aria-label=${t.plugins.filter}
             title=${t.plugins.filter}
@@ -174,7 +138,7 @@ export default ((context) => {
           <span class="fill"></span>
           ${
             mayChange
-              ? html`<button @click=${() => void doctor()}>${icon(Stethoscope)}${t.plugins.doctor}</button>
+              ? html`<button @click=${doctor}>${icon(Stethoscope)}${t.plugins.doctor}</button>
                   <button
                     class="primary"
                     @click=${async () => {

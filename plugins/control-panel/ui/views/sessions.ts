@@ -8,8 +8,10 @@ import type { OpenView } from "../core/app.ts";
 import { locale, t } from "../core/text.ts";
 import { askFor, confirm } from "../parts/dialog.ts";
 import { icon } from "../parts/icon.ts";
+import { following } from "../parts/link.ts";
 import { moveInRows } from "../parts/row-keys.ts";
 import { rows } from "../parts/rows.ts";
+import { searchField } from "../parts/search.ts";
 import { badge, empty, show } from "../parts/show.ts";
 import { ago, compact } from "../parts/time.ts";
 import { createDetail } from "./sessions/detail.ts";
@@ -24,8 +26,6 @@ import {
   titleOf,
 } from "./sessions/list.ts";
 import "./sessions.css";
-
-export { titleOf };
 
 /** Minutes of the filter "active lately". */
 const ACTIVE = ["60", "1440", "10080", "43200"] as const;
@@ -46,8 +46,8 @@ export default ((context) => {
 
   const detail = createDetail(context, {
     changed: (key) => list.refresh(key),
-    reset: (row) => reset(row)(),
-    remove: (row) => remove(row)(),
+    reset,
+    remove,
     close: () => open(undefined),
   });
 
@@ -82,29 +82,24 @@ export default ((context) => {
     return select(merged.rows, filter);
   }
 
-  const set = (name: keyof Filter) => (event: Event) => {
-    Object.assign(filter, { [name]: (event.target as HTMLInputElement).value });
-    if (name === "search") askBeyond();
-    context.redraw();
-  };
-
-  const reset = (row: Row) => async () => {
+  async function reset(row: Row): Promise<void> {
     const title = t.sessions.resetOf(titleOf(row));
     const work = () => context.call(sessions.reset, { key: row.key });
     if (await confirm({ title, text: t.sessions.resetText, action: t.sessions.reset, work }))
       await list.refresh(row.key);
-  };
+  }
 
-  const remove = (row: Row) => async () => {
+  async function remove(row: Row): Promise<void> {
     const title = t.sessions.deleteOf(titleOf(row));
     const work = () => context.call(sessions.delete, { key: row.key });
     if (!(await confirm({ title, text: t.sessions.deleteText, action: t.common.delete, isDangerous: true, work })))
       return;
+    if (beyond) beyond = { ...beyond, rows: beyond.rows.filter(({ key }) => key !== row.key) };
     list.drop(row.key);
     if (context.place.params.get("key") === row.key) context.go("sessions", {}, { replace: true });
-  };
+  }
 
-  const rename = (row: Row) => async () => {
+  async function rename(row: Row): Promise<void> {
     const values = await askFor({
       title: t.sessions.rename,
       fields: [{ name: "label", label: t.sessions.label, value: row.label ?? "", hint: t.sessions.labelHint }],
@@ -113,7 +108,7 @@ export default ((context) => {
         context.call(sessions.patch, { key: row.key, label: label.trim() === "" ? null : label.trim() }),
     });
     if (values) await list.refresh(row.key);
-  };
+  }
 
   const button = (symbol: typeof Pencil, label: string, title: string, run: () => unknown, name = "") =>
     html`<button class="plain ${name}" aria-label=${label} title=${title} @click=${run}>${icon(symbol)}</button>`;
@@ -125,11 +120,7 @@ export default ((context) => {
         href=${hrefOf("chat", { session: row.key })}
         class="ellipsis name"
         data-focus
-        @click=${(event: MouseEvent) => {
-          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-          event.preventDefault();
-          openChat(row);
-        }}
+        @click=${following(() => openChat(row))}
         >${title}</a
       >
       <span class="ellipsis quiet mono key">${row.key}</span>
@@ -147,9 +138,9 @@ export default ((context) => {
         ${button(MessageSquare, t.sessions.open(title), t.views.chat, () => openChat(row), "wide-only")}
         ${
           mayChange
-            ? html`${button(Pencil, t.sessions.renameOf(title), t.sessions.rename, rename(row), "wide-only")}
-              ${button(RotateCcw, t.sessions.resetOf(title), t.sessions.reset, reset(row), "wide-only")}
-              ${button(Trash2, t.sessions.deleteOf(title), t.common.delete, remove(row), "wide-only")}`
+            ? html`${button(Pencil, t.sessions.renameOf(title), t.sessions.rename, () => rename(row), "wide-only")}
+              ${button(RotateCcw, t.sessions.resetOf(title), t.sessions.reset, () => reset(row), "wide-only")}
+              ${button(Trash2, t.sessions.deleteOf(title), t.common.delete, () => remove(row), "wide-only")}`
             : nothing
         }
       </span>
@@ -157,7 +148,14 @@ export default ((context) => {
   };
 
   const choice = (name: keyof Filter, label: string, options: readonly (readonly [string, string])[]) =>
-    html`<select aria-label=${label} title=${label} @change=${set(name)}>
+    html`<select
+      aria-label=${label}
+      title=${label}
+      @change=${(event: Event) => {
+        Object.assign(filter, { [name]: (event.target as HTMLSelectElement).value });
+        context.redraw();
+      }}
+    >
       ${options.map(([value, text]) => html`<option value=${value} ?selected=${filter[name] === value}>${text}</option>`)}
     </select>`;
 
@@ -191,18 +189,15 @@ export default ((context) => {
       const key = context.place.params.get("key");
       const chosen =
         key === null ? undefined : (all.find((row) => row.key === key) ?? items.find((row) => row.key === key));
-      const { sort, search, agent, channel, kind, active } = filter;
       return html`<div class="view full sessions">
         <header>
           <div class="toolbar">
             <h1>${t.sessions.title}</h1>
-            <input
-              type="search"
-              aria-label=${t.common.search}
-              placeholder=${t.common.search}
-              .value=${search}
-              @input=${set("search")}
-            />
+            ${searchField(filter.search, (text) => {
+              filter.search = text;
+              askBeyond();
+              context.redraw();
+            })}
             <span class="quiet" role="status"
               >${list.rows.value ? t.sessions.count(items.length, items.length.toLocaleString(locale)) : ""}${isLoading && all.length > 0 ? " …" : ""}</span
             >
@@ -217,7 +212,7 @@ export default ((context) => {
               items.length === 0
                 ? empty(t.sessions.noMatch)
                 : keyed(
-                    JSON.stringify([sort, search, agent, channel, kind, active]),
+                    JSON.stringify(filter),
                     html`<svc-rows
                       class=${chosen ? "beside" : ""}
                       @keydown=${(event: KeyboardEvent) => moveInRows(event, items.length)}

@@ -91,7 +91,7 @@ export default ((context) => {
     await work(() =>
       context.call(wizard.next, { sessionId: id, ...(answer ? { answer } : {}) }, { timeoutMs: STEP_MS }),
     );
-    if (failure === undefined) answered++;
+    if (answer && failure === undefined) answered++;
   }
 
   /** Continues a setup that this browser or somebody else began. */

@@ -8,6 +8,7 @@ import type { OpenView } from "../core/app.ts";
 import { locale, t } from "../core/text.ts";
 import { chart, type ChartSeries } from "../parts/chart.ts";
 import { icon } from "../parts/icon.ts";
+import { following } from "../parts/link.ts";
 import { badge, empty, show } from "../parts/show.ts";
 import { ago, compact, dollars, duration, relative, utcOffset } from "../parts/time.ts";
 import "./usage.css";
@@ -21,6 +22,8 @@ const MEASURES = ["tokens", "cost"] as const;
 /** Sessions that a report counts; the newest ones. */
 const COUNTED = 20_000;
 const TOP = 10;
+/** Rows of the other tables. */
+const ROWS = 20;
 /** Models with a colour of their own; the others share one. */
 const MODELS = 4;
 const REFRESH_MS = 120_000;
@@ -111,115 +114,75 @@ export default ((context) => {
     return html`<section class="card">${chart({ label, kind: "bars", x, xText: dayText, series, text })}</section>`;
   }
 
-  function shares(
-    title: string,
-    rows: readonly (readonly [name: string, totals: Totals])[],
-  ): TemplateResult | typeof nothing {
-    const sorted = rows
+  /** @param heads of the columns @param words how many of the columns are words, the others are numbers */
+  const table = (title: string, heads: readonly string[], words: number, lines: readonly TemplateResult[]) =>
+    lines.length === 0
+      ? nothing
+      : html`<section class="card">
+          <h2>${title}</h2>
+          <div class="table-scroll" tabindex="0" role="region" aria-label=${title}>
+            <table>
+              <thead>
+                <tr>
+                  ${heads.map((head, index) => html`<th class=${index < words ? "" : "number"}>${head}</th>`)}
+                </tr>
+              </thead>
+              <tbody>
+                ${lines}
+              </tbody>
+            </table>
+          </div>
+        </section>`;
+
+  function shares(title: string, given: readonly (readonly [name: string, totals: Totals])[]) {
+    const sorted = given
       .filter(([, totals]) => totals.totalTokens > 0)
       .toSorted(([, a], [, b]) => amount(b) - amount(a));
-    if (sorted.length === 0) return nothing;
     const most = Math.max(...sorted.map(([, totals]) => amount(totals)), Number.MIN_VALUE);
-    return html`<section class="card">
-      <h2>${title}</h2>
-      <div class="table-scroll" tabindex="0" role="region" aria-label=${title}>
-        <table>
-          <thead>
-            <tr>
-              <th>${title}</th>
-              <th class="number">${t.usage.tokens}</th>
-              <th class="number">${t.usage.cost}</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${sorted.slice(0, 20).map(
-              ([name, totals]) =>
-                html`<tr>
-                  <td>
-                    <div class="share">
-                      <span class="break">${name}</span>
-                      <progress aria-hidden="true" max=${most} .value=${amount(totals)}></progress>
-                    </div>
-                  </td>
-                  <td class="number">${compact(totals.totalTokens)}</td>
-                  <td class="number">${dollars(totals.totalCost)}</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
-    </section>`;
+    const lines = sorted.slice(0, ROWS).map(
+      ([name, totals]) =>
+        html`<tr>
+          <td>
+            <div class="share">
+              <span class="break">${name}</span>
+              <progress aria-hidden="true" max=${most} .value=${amount(totals)}></progress>
+            </div>
+          </td>
+          <td class="number">${compact(totals.totalTokens)}</td>
+          <td class="number">${dollars(totals.totalCost)}</td>
+        </tr>`,
+    );
+    return table(title, [title, t.usage.tokens, t.usage.cost], 1, lines);
   }
 
-  function tools({ aggregates: { byTool = [] } }: Report): TemplateResult | typeof nothing {
-    if (byTool.length === 0) return nothing;
-    return html`<section class="card">
-      <h2>${t.usage.tools}</h2>
-      <div class="table-scroll" tabindex="0" role="region" aria-label=${t.usage.tools}>
-        <table>
-          <thead>
-            <tr>
-              <th>${t.usage.tool}</th>
-              <th class="number">${t.usage.toolCalls}</th>
-              <th class="number">${t.usage.tokens}</th>
-              <th class="number">${t.usage.cost}</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${byTool.slice(0, 20).map(
-              ({ name, calls, tokens, cost }) =>
-                html`<tr>
-                  <td class="break">${name}</td>
-                  <td class="number">${calls.toLocaleString(locale)}</td>
-                  <td class="number">${tokens === null ? "–" : compact(tokens)}</td>
-                  <td class="number">${cost === null ? "–" : dollars(cost)}</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
-    </section>`;
+  function tools({ aggregates: { byTool = [] } }: Report) {
+    const lines = byTool.slice(0, ROWS).map(
+      ({ name, calls, tokens, cost }) =>
+        html`<tr>
+          <td class="break">${name}</td>
+          <td class="number">${calls.toLocaleString(locale)}</td>
+          <td class="number">${tokens === null ? "–" : compact(tokens)}</td>
+          <td class="number">${cost === null ? "–" : dollars(cost)}</td>
+        </tr>`,
+    );
+    return table(t.usage.tools, [t.usage.tool, t.usage.toolCalls, t.usage.tokens, t.usage.cost], 1, lines);
   }
 
-  function top({ sessions: rows }: Report): TemplateResult | typeof nothing {
-    if (rows.length === 0) return nothing;
-    const title = t.usage.topSessions;
-    return html`<section class="card">
-      <h2>${title}</h2>
-      <div class="table-scroll" tabindex="0" role="region" aria-label=${title}>
-        <table>
-          <thead>
-            <tr>
-              <th>${t.usage.session}</th>
-              <th>${t.usage.used}</th>
-              <th class="number">${t.usage.tokens}</th>
-              <th class="number">${t.usage.cost}</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows.map(
-              ({ key, label, updatedAt, usage: used }) =>
-                html`<tr>
-                  <td class="break">
-                    <a
-                      href=${hrefOf("sessions", { key })}
-                      @click=${(event: MouseEvent) => {
-                        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-                        event.preventDefault();
-                        context.go("sessions", { key });
-                      }}
-                      >${label ?? key}</a
-                    >
-                  </td>
-                  <td class="quiet">${ago(updatedAt)}</td>
-                  <td class="number">${compact(used?.totalTokens ?? 0)}</td>
-                  <td class="number">${dollars(used?.totalCost ?? 0)}</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
-    </section>`;
+  function top({ sessions: found }: Report) {
+    const lines = found.map(
+      ({ key, label, updatedAt, usage: used }) =>
+        html`<tr>
+          <td class="break">
+            <a href=${hrefOf("sessions", { key })} @click=${following(() => context.go("sessions", { key }))}
+              >${label ?? key}</a
+            >
+          </td>
+          <td class="quiet">${ago(updatedAt)}</td>
+          <td class="number">${compact(used?.totalTokens ?? 0)}</td>
+          <td class="number">${dollars(used?.totalCost ?? 0)}</td>
+        </tr>`,
+    );
+    return table(t.usage.topSessions, [t.usage.session, t.usage.used, t.usage.tokens, t.usage.cost], 2, lines);
   }
 
   function content(value: Report): TemplateResult {

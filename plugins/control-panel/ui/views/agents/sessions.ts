@@ -8,7 +8,7 @@ import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, empty, show } from "../../parts/show.ts";
 import { ago } from "../../parts/time.ts";
-import { titleOf } from "../sessions.ts";
+import { titleOf } from "../sessions/list.ts";
 import type { AgentTab } from "./entries.ts";
 
 const SHOWN = 50;

@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { OpenView, ViewContext } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
 import { confirm } from "../../parts/dialog.ts";
+import { searchField } from "../../parts/search.ts";
 import { badge, empty, show } from "../../parts/show.ts";
 import { tabs } from "../../parts/tabs.ts";
 import { toast } from "../../parts/toast.ts";
@@ -259,18 +260,16 @@ export default ((context) => {
           ${
             isRawMode()
               ? nothing
-              : html`<input
-                    type="search"
-                    aria-label=${t.common.search}
-                    placeholder=${t.config.searchHint}
-                    .value=${view.search}
-                    @input=${(event: Event) => {
-                      view.search = (event.target as HTMLInputElement).value;
-                      context.redraw();
-                    }}
-                  />
-                  ${toggle(context, t.config.onlySet, view, "onlySet")}
-                  ${toggle(context, t.config.advanced, view, "advanced")}`
+              : html`${searchField(
+                  view.search,
+                  (text) => {
+                    view.search = text;
+                    context.redraw();
+                  },
+                  t.config.searchHint,
+                )}
+                ${toggle(context, t.config.onlySet, view, "onlySet")}
+                ${toggle(context, t.config.advanced, view, "advanced")}`
           }
         </header>
         ${tabs({

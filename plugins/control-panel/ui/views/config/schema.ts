@@ -1,5 +1,6 @@
 /** The JSON Schema of the configuration as fields of a form: one kind for each schema that occurs. Pure. */
 import type { ReloadKind } from "@svc/sdk/config";
+import { matcher } from "../../parts/words.ts";
 import { isObject, isPlaceholder, own, type Path, pathText } from "./data.ts";
 
 /** What the form reads of a JSON Schema. */
@@ -222,9 +223,8 @@ export interface Found {
 
 /** Keys whose path, title or description contains every word; those whose path or title does come first. */
 export function search(hints: Hints, text: string, limit: number): readonly Found[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return [];
-  const has = (where: string) => words.every((word) => where.toLowerCase().includes(word));
+  if (text.trim() === "") return [];
+  const has = matcher(text);
   const found = Object.entries(hints).flatMap(([pattern, { label = "", help = "", group = "" }]) => {
     if (pattern.endsWith("*") || pattern.endsWith("[]")) return [];
     const rank = has(label) ? 0 : has(`${pattern} ${label}`) ? 1 : has(`${pattern} ${label} ${help} ${group}`) ? 2 : 3;

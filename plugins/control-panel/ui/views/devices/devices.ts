@@ -10,7 +10,9 @@ import { readKept } from "../../core/kept.ts";
 import { t } from "../../core/text.ts";
 import { command } from "../../parts/command.ts";
 import { icon } from "../../parts/icon.ts";
+import { searchField } from "../../parts/search.ts";
 import { empty, show } from "../../parts/show.ts";
+import { matcher } from "../../parts/words.ts";
 import { invite } from "./invite.ts";
 import { drawNode, nodeName } from "./node.ts";
 import { drawPaired, lastSeen, nameOf } from "./paired.ts";
@@ -54,8 +56,7 @@ export default ((context) => {
     { events: [presenceEvent] },
   );
   let search = "";
-  const matches = (...texts: readonly (string | undefined)[]) =>
-    texts.join(" ").toLowerCase().includes(search.trim().toLowerCase());
+  const matches = (...texts: readonly (string | undefined)[]) => matcher(search)(texts.join(" "));
   const changed = () => {
     void pairing?.reload();
     void nodeList?.reload();
@@ -127,22 +128,15 @@ export default ((context) => {
     render: () => {
       const count = (pairing?.value?.paired.length ?? 0) + (nodeList?.value?.length ?? 0);
       return html`<div class="view">
-        <header>
+        <header class="toolbar">
           <h1>${t.devices.title}</h1>
           <span class="fill"></span>
           ${
             count > MANY
-              ? html`<input
-                  class="find"
-                  type="search"
-                  aria-label=${t.common.search}
-                  placeholder=${t.common.search}
-                  .value=${search}
-                  @input=${(event: Event) => {
-                    search = (event.target as HTMLInputElement).value;
-                    context.redraw();
-                  }}
-                />`
+              ? searchField(search, (text) => {
+                  search = text;
+                  context.redraw();
+                })
               : nothing
           }
           ${

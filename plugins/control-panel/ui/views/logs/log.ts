@@ -65,7 +65,7 @@ export function createLog(context: ViewContext, { filter, mayDrop, changed }: Lo
   let start = 0;
   let entries: readonly Entry[] = [];
   let end: Place | undefined;
-  let begin: { readonly part: string; readonly before: number } | undefined;
+  let begin: ReturnType<typeof beginOf>;
   let error: unknown;
   let file: string | undefined;
   let isLoading = true;
@@ -100,10 +100,7 @@ export function createLog(context: ViewContext, { filter, mayDrop, changed }: Lo
       entries = [];
       ({ file } = answer);
       end = answer.part === undefined ? undefined : { part: answer.part, cursor: answer.cursor };
-      begin =
-        answer.part === undefined || answer.begin === undefined
-          ? undefined
-          : { part: answer.part, before: answer.begin };
+      begin = beginOf(answer);
       append(answer.lines);
       error = undefined;
     } catch (failure) {
@@ -151,10 +148,7 @@ export function createLog(context: ViewContext, { filter, mayDrop, changed }: Lo
       for (let windows = 0, found = 0; windows < WINDOWS && begin && found === 0; windows++) {
         const answer: Answer = await context.call(logs.tail, { ...params(), ...CHUNK, ...begin });
         if (mine !== start) break;
-        begin =
-          answer.part === undefined || answer.begin === undefined
-            ? undefined
-            : { part: answer.part, before: answer.begin };
+        begin = beginOf(answer);
         found = answer.lines.length;
         const lines = answer.lines.slice(-(MAX_LINES - entries.length));
         firstId -= lines.length;
@@ -193,6 +187,11 @@ export function createLog(context: ViewContext, { filter, mayDrop, changed }: Lo
   };
 }
 
+/** Where older lines end. `undefined`: there are none. */
+function beginOf({ part, begin }: Answer): { readonly part: string; readonly before: number } | undefined {
+  return part === undefined || begin === undefined ? undefined : { part, before: begin };
+}
+
 /** What a line says. */
 export interface Line {
   /** Epoch ms. */
@@ -221,14 +220,15 @@ const MAX_CHARS = 4_000;
 
 const parsed = new WeakMap<Entry, Line>();
 
-/** The fields of a line; those that are not JSON are their own message. */
+/** The fields of an entry. Keeps them: drawing asks each time. */
 export function lineOf(entry: Entry): Line {
   let line = parsed.get(entry);
-  if (!line) parsed.set(entry, (line = parse(entry.line ?? "")));
+  if (!line) parsed.set(entry, (line = parseLine(entry.line ?? "")));
   return line;
 }
 
-function parse(text: string): Line {
+/** A line that is not JSON is its own message. */
+export function parseLine(text: string): Line {
   const record = recordOf(text);
   if (!record)
     return {

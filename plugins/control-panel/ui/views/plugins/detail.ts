@@ -4,7 +4,7 @@ import { plugins, type PluginReport, type PluginStats } from "@svc/sdk/plugins";
 import { html, nothing, type TemplateResult } from "lit";
 import { CircleArrowUp, Power, RotateCw, ScrollText, Trash2 } from "lucide";
 import type { ViewContext } from "../../core/app.ts";
-import { locale, t } from "../../core/text.ts";
+import { locale, named, t } from "../../core/text.ts";
 import { createChosen } from "../../parts/chosen.ts";
 import { detail } from "../../parts/detail.ts";
 import { askFor, confirm } from "../../parts/dialog.ts";
@@ -12,8 +12,8 @@ import { icon } from "../../parts/icon.ts";
 import { empty, facts, show, type Tone } from "../../parts/show.ts";
 import { absolute, ago, bytes, duration } from "../../parts/time.ts";
 import { tabs } from "../../parts/tabs.ts";
-import { toast } from "../../parts/toast.ts";
-import { lineOf } from "../logs/log.ts";
+import { attempt, toast } from "../../parts/toast.ts";
+import { parseLine } from "../logs/log.ts";
 import { updatePlugin } from "./install.ts";
 
 type TabId = "facts" | "contributes" | "permissions" | "log";
@@ -32,7 +32,7 @@ export function createPluginDetail(
   const about = createChosen(context, (id) => context.call(plugins.inspect, { id }));
   const lines = createChosen(context, async (id) =>
     context.serves(logs.tail)
-      ? (await context.call(logs.tail, { subsystem: id, limit: LOG_LINES, maxBytes: 1_000_000 })).lines
+      ? (await context.call(logs.tail, { subsystem: id, limit: LOG_LINES, maxBytes: 1_000_000 })).lines.map(parseLine)
       : [],
   );
   /** Increased when the log must be read again. */
@@ -49,12 +49,10 @@ export function createPluginDetail(
     async () => {
       isBusy = true;
       context.redraw();
-      try {
+      await attempt(async () => {
         const { ok, reason, heldMs, state } = await context.call(plugins.reload, { id }, { timeoutMs: RELOAD_MS });
         toast(ok ? t.plugins.reloaded(id, duration(heldMs)) : `${id}: ${reason ?? state}`, ok ? "good" : "bad");
-      } catch (error) {
-        toast(error instanceof Error ? error.message : String(error), "bad");
-      }
+      });
       isBusy = false;
       await actions.changed();
     };
@@ -169,13 +167,10 @@ export function createPluginDetail(
     show(aboutOf(plugin), ({ declares }) => {
       const kinds = Object.entries(declares).filter(([, all]) => all.length > 0);
       if (kinds.length === 0) return empty(t.plugins.nothing, t.plugins.nothingText);
-      const { kinds: names } = t.plugins;
       return html`${kinds.map(
         ([kind, all]) =>
           html`<details open class="declared">
-            <summary>
-              ${Object.hasOwn(names, kind) ? names[kind as keyof typeof names] : kind} <small>${all.length}</small>
-            </summary>
+            <summary>${named(t.plugins.kinds, kind)} <small>${all.length}</small></summary>
             <ul>
               ${all.map((one) => html`<li class="break"><span>${one.name}</span> <small>${factsOf(one)}</small></li>`)}
             </ul>
@@ -196,13 +191,13 @@ export function createPluginDetail(
       found.length === 0
         ? empty(t.plugins.noLines)
         : html`<ol class="plugin-log" reversed>
-            ${found.toReversed().map((text) => {
-              const { at, level, message } = lineOf({ id: 0, line: text });
-              return html`<li class=${level ?? ""}>
-                <small>${at === undefined ? "" : absolute(at)} ${level ?? ""}</small>
-                <span class="break">${message}</span>
-              </li>`;
-            })}
+            ${found.toReversed().map(
+              ({ at, level, message }) =>
+                html`<li class=${level ?? ""}>
+                  <small>${at === undefined ? "" : absolute(at)} ${level ?? ""}</small>
+                  <span class="break">${message}</span>
+                </li>`,
+            )}
           </ol>`,
     );
 

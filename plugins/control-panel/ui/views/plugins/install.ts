@@ -5,6 +5,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { ViewContext } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
 import { openDialog } from "../../parts/dialog.ts";
+import { textOf } from "../../parts/form.ts";
 import { facts, failed } from "../../parts/show.ts";
 
 /** Details of a refusal that asks for an agreement. */
@@ -111,7 +112,7 @@ async function bring(
             : html`<form
                 @submit=${(event: SubmitEvent) => {
                   event.preventDefault();
-                  spec = (new FormData(event.target as HTMLFormElement).get("spec") as string).trim(); // a text field
+                  spec = textOf(new FormData(event.target as HTMLFormElement), "spec").trim();
                   if (spec !== "") void run(t.plugins.fetching);
                 }}
               >

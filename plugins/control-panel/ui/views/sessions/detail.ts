@@ -4,7 +4,7 @@ import { sessions } from "@svc/sdk/sessions";
 import { html, nothing, type TemplateResult } from "lit";
 import { Eraser, MessageSquare, RotateCcw, Trash2 } from "lucide";
 import type { ViewContext } from "../../core/app.ts";
-import { locale, t } from "../../core/text.ts";
+import { locale, named, t } from "../../core/text.ts";
 import { createChosen } from "../../parts/chosen.ts";
 import { detail } from "../../parts/detail.ts";
 import { askFor } from "../../parts/dialog.ts";
@@ -69,7 +69,7 @@ export function createDetail(context: ViewContext, actions: DetailActions): { dr
         ${items.map(
           ({ role, text }) =>
             html`<div class="preview">
-              <div>${badge(roleOf(role), role === "user" ? "accent" : "neutral")}</div>
+              <div>${badge(named(t.sessions.roles, role), role === "user" ? "accent" : "neutral")}</div>
               <p>${text}</p>
             </div>`,
         )}
@@ -125,11 +125,6 @@ export function createDetail(context: ViewContext, actions: DetailActions): { dr
   };
 }
 
-function roleOf(role: string): string {
-  const { roles } = t.sessions;
-  return Object.hasOwn(roles, role) ? roles[role as keyof typeof roles] : role;
-}
-
 /** Who writes to it, and where replies go. */
 function origin(row: Row): TemplateResult {
   const { key, sessionId, kind, channel, subject, groupChannel, space, updatedAt, lastChannel, lastTo, lastAccountId } =
@@ -157,10 +152,6 @@ function group(title: string, record: object | undefined): TemplateResult | type
     (entry): entry is [string, string | number] => ["string", "number"].includes(typeof entry[1]) && entry[1] !== "",
   );
   if (given.length === 0) return nothing;
-  const { routes } = t.sessions;
-  const named = given.map(
-    ([name, value]) => [Object.hasOwn(routes, name) ? routes[name as keyof typeof routes] : name, value] as const,
-  );
   return html`<h3>${title}</h3>
-    ${facts(named)}`;
+    ${facts(given.map(([name, value]) => [named(t.sessions.routes, name), value] as const))}`;
 }

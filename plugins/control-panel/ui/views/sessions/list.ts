@@ -4,6 +4,7 @@ import { chatEvent } from "@svc/sdk/chat";
 import { type SessionRow, sessions } from "@svc/sdk/sessions";
 import type { ViewContext } from "../../core/app.ts";
 import { createResource, type Resource } from "../../core/resource.ts";
+import { matcher } from "../../parts/words.ts";
 
 export type Row = Static<typeof SessionRow>;
 
@@ -63,7 +64,7 @@ export function createList(context: ViewContext): SessionList {
   }
 
   async function loadRecent(): Promise<void> {
-    if (!known || list.isLoading) return;
+    if (!known) return;
     const minutes = Math.ceil((performance.now() - known.at) / 60_000) + 1;
     const at = performance.now();
     const { ts, sessions: recent } = await context.call(sessions.list, { ...WITH, activeMinutes: minutes });
@@ -72,12 +73,16 @@ export function createList(context: ViewContext): SessionList {
   }
 
   let planned: ReturnType<typeof setTimeout> | undefined;
-  context.on(chatEvent, ({ state }) => {
-    if (state === "delta") return; // only a part of a reply
+  function plan(): void {
     planned ??= setTimeout(() => {
       planned = undefined;
-      if (!context.signal.aborted) loadRecent().catch(() => undefined); // the next event or reload gets it
+      if (context.signal.aborted) return;
+      if (list.isLoading) plan(); // its end would replace the rows
+      else loadRecent().catch(() => undefined); // the next event or reload gets it
     }, MERGE_MS);
+  }
+  context.on(chatEvent, ({ state }) => {
+    if (state !== "delta") plan(); // a delta is only a part of a reply
   });
   context.onFresh(() => void list.reload());
   context.every(RELOAD_MS, () => void list.reload());
@@ -123,7 +128,7 @@ export function createSelection(): (rows: readonly Row[], filter: Filter) => rea
     const { search, agent, channel, kind, active, sort } = filter;
     const question = JSON.stringify(filter);
     if (last?.rows === rows && last.question === question) return last.found;
-    const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+    const matches = matcher(search);
     const since = active === "" ? 0 : Date.now() - Number(active) * 60_000;
     const found = rows.filter(
       (row) =>
@@ -131,7 +136,7 @@ export function createSelection(): (rows: readonly Row[], filter: Filter) => rea
         (channel === "" || row.channel === channel) &&
         (kind === "" || row.kind === kind) &&
         (row.updatedAt ?? 0) >= since &&
-        words.every((word) => textOf(row).includes(word)),
+        matches(textOf(row)),
     );
     const sorted = sort === "newest" ? found : found.toSorted(ORDERS[sort]);
     last = { rows, question, found: sorted };

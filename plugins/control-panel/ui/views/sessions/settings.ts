@@ -5,7 +5,7 @@ import { sessions } from "@svc/sdk/sessions";
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 import type { ViewContext } from "../../core/app.ts";
-import { t } from "../../core/text.ts";
+import { named, t } from "../../core/text.ts";
 import { failed } from "../../parts/show.ts";
 import { toast } from "../../parts/toast.ts";
 import type { Row } from "./list.ts";
@@ -67,7 +67,7 @@ export function createSettings(
       <span>${t.sessions.settings[name]}</span>
       <select name=${name}>
         <option value="" ?selected=${stored === ""}>${t.sessions.byDefault}</option>
-        ${values.map((value) => html`<option value=${value} ?selected=${value === stored}>${wordOf(value)}</option>`)}
+        ${values.map((value) => html`<option value=${value} ?selected=${value === stored}>${named(t.sessions.words, value)}</option>`)}
       </select>
     </label>`;
   };
@@ -87,7 +87,7 @@ export function createSettings(
 
   return {
     draw: (row) =>
-      keyed(
+      html`${keyed(
         `${row.key} ${version} ${models().length}`,
         html`<form class="session-form" @submit=${save(row)}>
           <label class="field all">
@@ -107,7 +107,7 @@ export function createSettings(
           ${problem?.key === row.key ? html`<div class="all">${failed(problem.error)}</div>` : nothing}
           <div class="actions all"><button class="primary" ?disabled=${isBusy}>${t.common.save}</button></div>
         </form>`,
-      ) as unknown as TemplateResult,
+      )}`,
   };
 }
 
@@ -131,9 +131,4 @@ function changesOf(row: Row, given: (name: string) => string | undefined): Recor
 function modelOf({ modelOverride, providerOverride }: Row): string {
   if (modelOverride === undefined) return "";
   return providerOverride === undefined ? modelOverride : `${providerOverride}/${modelOverride}`;
-}
-
-function wordOf(value: string): string {
-  const { words } = t.sessions;
-  return Object.hasOwn(words, value) ? words[value as keyof typeof words] : value;
 }

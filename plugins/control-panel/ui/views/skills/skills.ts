@@ -7,7 +7,9 @@ import type { OpenView } from "../../core/app.ts";
 import { t } from "../../core/text.ts";
 import { createAgentChoice } from "../../parts/agent-choice.ts";
 import { icon } from "../../parts/icon.ts";
+import { searchField } from "../../parts/search.ts";
 import { badge, empty, facts, show } from "../../parts/show.ts";
+import { matcher } from "../../parts/words.ts";
 import { skillActions } from "./actions.ts";
 import { addSkill } from "./add.ts";
 import { obstaclesOf, type Skill, stateOf } from "./obstacles.ts";
@@ -31,11 +33,10 @@ export default ((context) => {
   const actions = skillActions(context, () => list.reload());
 
   const found = (rows: readonly Skill[]) => {
-    const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+    const matches = matcher(search);
     return rows.filter((skill) => {
       if (filter !== "all" && skill.eligible !== (filter === "usable")) return false;
-      const text = `${skill.name} ${skill.description} ${skill.skillKey}`.toLowerCase();
-      return words.every((word) => text.includes(word));
+      return matches(`${skill.name} ${skill.description} ${skill.skillKey}`);
     });
   };
 
@@ -82,16 +83,10 @@ export default ((context) => {
         <header class="toolbar">
           <h1>${t.skills.title}</h1>
           ${agentChoice()}
-          <input
-            type="search"
-            aria-label=${t.common.search}
-            placeholder=${t.common.search}
-            .value=${search}
-            @input=${(event: Event) => {
-              search = (event.target as HTMLInputElement).value;
-              context.redraw();
-            }}
-          />
+          ${searchField(search, (text) => {
+            search = text;
+            context.redraw();
+          })}
           <select
             aria-label=${t.skills.show}
             @change=${(event: Event) => {
