@@ -142,6 +142,19 @@ it("removes, moves and adds entries, whose names are only text", { skip }, async
   });
 });
 
+it("keeps an item of a list while people type another number", { skip }, async (t) => {
+  const scene = await openPanel(t, { config: { cron: { retry: { backoffMs: [100, 200] } } } });
+  const page = await scene.open("/config?section=cron");
+  await open(page, "cron.retry");
+  const first = field(page, "cron.retry.backoffMs[0]").getByRole("textbox");
+  await first.fill("");
+  await field(page, "cron.retry.backoffMs[0]").getByText("This is not a number").waitFor();
+  await first.fill("50");
+  await apply(page);
+  await applied(page);
+  assert.deepEqual((await parsed(scene)).cron, { retry: { backoffMs: [50, 200] } });
+});
+
 it("shows problems at their fields, also those that only the gateway finds", { skip }, async (t) => {
   const scene = await openPanel(t, { prepare });
   const page = await scene.open("/config?section=gateway");
@@ -192,6 +205,24 @@ it(
     assert.deepEqual([logging, cron], [{ level: "debug" }, { maxConcurrentRuns: 2, enabled: false }]);
   },
 );
+
+it("writes only to the file that people reviewed", { skip }, async (t) => {
+  const scene = await openPanel(t, { prepare });
+  const page = await scene.open("/sessions");
+  await page.clock.install();
+  await page.getByRole("link", { name: "Configuration" }).click();
+  await page.getByRole("button", { name: "Logging" }).click();
+  await field(page, "logging.level").getByRole("combobox").selectOption("warn");
+  await page.getByRole("button", { name: "Review" }).click();
+
+  await patchElsewhere(scene, "{ logging: { level: 'debug' } }");
+  await page.clock.fastForward(15_000);
+  await page.locator('section[aria-label="Changed by both"]').waitFor({ state: "attached" }); // below the dialog
+  await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.equal((await parsed(scene)).logging?.level, "debug");
+  assert.ok(await page.getByRole("button", { name: "Review" }).isDisabled(), "people decide first");
+});
 
 it(
   "edits the text: comments and secrets stay, problems have a line, the browser asks before the text is lost",

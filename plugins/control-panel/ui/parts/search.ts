@@ -1,4 +1,4 @@
-/** Search in lists: the field, and which rows it finds. */
+/** The field to search in a list. */
 import { html, type TemplateResult } from "lit";
 import { t } from "../core/text.ts";
 

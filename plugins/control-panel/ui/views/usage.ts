@@ -114,7 +114,7 @@ export default ((context) => {
     return html`<section class="card">${chart({ label, kind: "bars", x, xText: dayText, series, text })}</section>`;
   }
 
-  /** @param heads of the columns @param words how many of the columns are words, the others are numbers */
+  /** @param heads names of the columns; the first `words` of them hold words, the others numbers */
   const table = (title: string, heads: readonly string[], words: number, lines: readonly TemplateResult[]) =>
     lines.length === 0
       ? nothing

@@ -23,7 +23,7 @@ export interface SessionList {
   readonly rows: Resource<readonly Row[]>;
   /** There are older sessions than the view holds. */
   readonly isCut: boolean;
-  /** Loads one session again, e.g. after a change. */
+  /** Loads one session again, e.g. after a change. Never rejects. */
   refresh(key: string): Promise<void>;
   drop(key: string): void;
   /** Sessions that the gateway finds; for a list that is cut. */
@@ -94,7 +94,8 @@ export function createList(context: ViewContext): SessionList {
       return isCut;
     },
     async refresh(key) {
-      merge((await context.call(sessions.list, { ...WITH, key })).sessions);
+      const page = await context.call(sessions.list, { ...WITH, key }).catch(() => undefined); // a reload gets it
+      if (page) merge(page.sessions);
     },
     drop: (key) => list.set((list.value ?? []).filter((row) => row.key !== key)),
     find: async (search) => (await context.call(sessions.list, { ...WITH, search, limit: PAGE })).sessions,
