@@ -12,6 +12,7 @@ import { following } from "../parts/link.ts";
 import { moveInRows } from "../parts/row-keys.ts";
 import { rows } from "../parts/rows.ts";
 import { searchField } from "../parts/search.ts";
+import { titleOf } from "../parts/session.ts";
 import { badge, empty, show } from "../parts/show.ts";
 import { ago, compact } from "../parts/time.ts";
 import { createDetail } from "./sessions/detail.ts";
@@ -23,7 +24,6 @@ import {
   type Filter,
   MAX_ROWS,
   type Row,
-  titleOf,
 } from "./sessions/list.ts";
 import "./sessions.css";
 

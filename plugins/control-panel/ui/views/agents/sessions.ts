@@ -6,9 +6,9 @@ import { MessageSquare } from "lucide";
 import { hrefOf } from "../../core/address.ts";
 import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
+import { titleOf } from "../../parts/session.ts";
 import { badge, empty, show } from "../../parts/show.ts";
 import { ago } from "../../parts/time.ts";
-import { titleOf } from "../sessions/list.ts";
 import type { AgentTab } from "./entries.ts";
 
 const SHOWN = 50;

@@ -9,6 +9,7 @@ import { inNextFrame } from "../../core/frame.ts";
 import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { rows, type SvcRows } from "../../parts/rows.ts";
+import { titleOf } from "../../parts/session.ts";
 import { failed, waiting } from "../../parts/show.ts";
 import { attempt } from "../../parts/toast.ts";
 import { watchApprovals } from "./approvals.ts";
@@ -18,7 +19,7 @@ import { createFind } from "./find.ts";
 import { createHead } from "./head.ts";
 import { asMarkdown, type ChatMessage, imagesOf, liveRows, type Row, storedRows, textOf } from "./messages.ts";
 import { drawRow, type RowActions } from "./rows.ts";
-import { createSessionList, titleOf } from "./session-list.ts";
+import { createSessionList } from "./session-list.ts";
 import "./chat.css";
 
 /** Expected height of a row in pixels. */

@@ -11,8 +11,10 @@ import { inNextFrame } from "../../core/frame.ts";
 import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { rows } from "../../parts/rows.ts";
+import { titleOf } from "../../parts/session.ts";
 import { badge, failed, waiting } from "../../parts/show.ts";
 import { ago } from "../../parts/time.ts";
+import { matcher } from "../../parts/words.ts";
 import { isUnread, saw } from "./seen.ts";
 
 export type Session = Static<typeof SessionRow>;
@@ -123,12 +125,9 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
   if (context.connection.state.kind === "connected") void load();
 
   const found = () => {
-    const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length === 0) return items;
-    return items.filter((row) => {
-      const text = `${titleOf(row)} ${row.key} ${row.channel ?? ""}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
+    if (search.trim() === "") return items;
+    const matches = matcher(search);
+    return items.filter((row) => matches(`${titleOf(row)} ${row.key} ${row.channel ?? ""}`));
   };
 
   const drawn = (row: Session): TemplateResult => {
@@ -229,8 +228,4 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
     },
     redraw,
   };
-}
-
-export function titleOf({ label, displayName, derivedTitle, subject, key }: Session): string {
-  return label ?? displayName ?? subject ?? derivedTitle ?? key;
 }

@@ -19,7 +19,7 @@ import { command } from "../../parts/command.ts";
 import { icon } from "../../parts/icon.ts";
 import { badge, empty, facts, show } from "../../parts/show.ts";
 import { ago, bytes, compact, dollars, duration, shortDuration, utcOffset } from "../../parts/time.ts";
-import { titleOf } from "../sessions/list.ts";
+import { titleOf } from "../../parts/session.ts";
 import { type Need, watchNeeds } from "./attention.ts";
 import "./overview.css";
 

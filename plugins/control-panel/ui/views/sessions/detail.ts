@@ -9,11 +9,12 @@ import { createChosen } from "../../parts/chosen.ts";
 import { detail } from "../../parts/detail.ts";
 import { askFor } from "../../parts/dialog.ts";
 import { icon } from "../../parts/icon.ts";
+import { titleOf } from "../../parts/session.ts";
 import { badge, empty, facts, show } from "../../parts/show.ts";
 import { tabs } from "../../parts/tabs.ts";
 import { toast } from "../../parts/toast.ts";
 import { absolute } from "../../parts/time.ts";
-import { type Row, titleOf } from "./list.ts";
+import type { Row } from "./list.ts";
 import { createSettings } from "./settings.ts";
 import { createSessionUsage } from "./usage.ts";
 

@@ -4,6 +4,7 @@ import { chatEvent } from "@svc/sdk/chat";
 import { type SessionRow, sessions } from "@svc/sdk/sessions";
 import type { ViewContext } from "../../core/app.ts";
 import { createResource, type Resource } from "../../core/resource.ts";
+import { titleOf } from "../../parts/session.ts";
 import { matcher } from "../../parts/words.ts";
 
 export type Row = Static<typeof SessionRow>;
@@ -150,10 +151,6 @@ const ORDERS: Readonly<Record<"title" | "tokens", (a: Row, b: Row) => number>> =
   title: (a, b) => collator.compare(titleOf(a), titleOf(b)),
   tokens: (a, b) => (b.totalTokens ?? -1) - (a.totalTokens ?? -1),
 };
-
-export function titleOf({ label, displayName, derivedTitle, subject, key }: Row): string {
-  return label ?? displayName ?? subject ?? derivedTitle ?? key;
-}
 
 /** Agent of a key `agent:<id>:...`; `undefined` for the keys `global` and `unknown`. */
 export function agentOf({ key }: Row): string | undefined {
