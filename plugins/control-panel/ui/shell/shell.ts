@@ -111,13 +111,7 @@ export function createShell(app: App): Shell {
     const { view, params: shown } = app.place;
     const isHere = view === id && (params["id"] === undefined || params["id"] === shown.get("id"));
     const count = id === "approvals" ? (approvals.value ?? 0) : 0;
-    const go = (event: MouseEvent) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-      event.preventDefault();
-      isMenuOpen = false;
-      app.go(id, params);
-    };
-    return html`<a href=${href} aria-current=${isHere ? "page" : nothing} @click=${go}>
+    return html`<a href=${href} aria-current=${isHere ? "page" : nothing} @click=${() => (isMenuOpen = false)}>
       ${symbol}<span>${text}</span>${
         count > 0 ? html`<span class="count" aria-label=${t.shell.waitingApprovals(count)}>${count}</span>` : nothing
       }
@@ -193,15 +187,7 @@ export function createShell(app: App): Shell {
           >
             ${icon(Menu)}
           </button>
-          <a
-            class="brand"
-            href=${hrefOf(home("overview"))}
-            @click=${(event: MouseEvent) => {
-              event.preventDefault();
-              app.go(home("overview"));
-            }}
-            >svc</a
-          >
+          <a class="brand" href=${hrefOf(home("overview"))}>svc</a>
           <span class="where">${name}</span>
           <span class="fill"></span>
           ${

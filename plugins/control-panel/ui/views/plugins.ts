@@ -9,7 +9,6 @@ import { createResource } from "../core/resource.ts";
 import { named, t } from "../core/text.ts";
 import { openDialog } from "../parts/dialog.ts";
 import { icon } from "../parts/icon.ts";
-import { following } from "../parts/link.ts";
 import { moveInRows } from "../parts/row-keys.ts";
 import { rows } from "../parts/rows.ts";
 import { searchField } from "../parts/search.ts";
@@ -96,7 +95,7 @@ export default ((context) => {
     const { memoryBytes = null, p50Ms = null } = stats ?? {};
     return html`<article class="plugin ${context.place.params.get("id") === id ? "chosen" : ""}">
       <span class="name">
-        <a href=${hrefOf("plugins", { id })} class="ellipsis" data-focus @click=${following(() => open(id))}>${id}</a>
+        <a href=${hrefOf("plugins", { id })} class="ellipsis" data-focus>${id}</a>
         <small>${version}</small>
       </span>
       <span class="state">

@@ -8,7 +8,6 @@ import type { OpenView } from "../core/app.ts";
 import { locale, t } from "../core/text.ts";
 import { askFor, confirm } from "../parts/dialog.ts";
 import { icon } from "../parts/icon.ts";
-import { following } from "../parts/link.ts";
 import { moveInRows } from "../parts/row-keys.ts";
 import { rows } from "../parts/rows.ts";
 import { searchField } from "../parts/search.ts";
@@ -116,13 +115,7 @@ export default ((context) => {
   const draw = (row: Row): TemplateResult => {
     const title = titleOf(row);
     return html`<article class="session ${context.place.params.get("key") === row.key ? "chosen" : ""}">
-      <a
-        href=${hrefOf("chat", { session: row.key })}
-        class="ellipsis name"
-        data-focus
-        @click=${following(() => openChat(row))}
-        >${title}</a
-      >
+      <a href=${hrefOf("chat", { session: row.key })} class="ellipsis name" data-focus>${title}</a>
       <span class="ellipsis quiet mono key">${row.key}</span>
       <span class="what">
         ${row.channel === undefined ? nothing : badge(row.channel)}

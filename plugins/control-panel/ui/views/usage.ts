@@ -8,7 +8,6 @@ import type { OpenView } from "../core/app.ts";
 import { locale, t } from "../core/text.ts";
 import { chart, type ChartSeries } from "../parts/chart.ts";
 import { icon } from "../parts/icon.ts";
-import { following } from "../parts/link.ts";
 import { badge, empty, show } from "../parts/show.ts";
 import { ago, compact, dollars, duration, relative, utcOffset } from "../parts/time.ts";
 import "./usage.css";
@@ -173,9 +172,7 @@ export default ((context) => {
       ({ key, label, updatedAt, usage: used }) =>
         html`<tr>
           <td class="break">
-            <a href=${hrefOf("sessions", { key })} @click=${following(() => context.go("sessions", { key }))}
-              >${label ?? key}</a
-            >
+            <a href=${hrefOf("sessions", { key })}>${label ?? key}</a>
           </td>
           <td class="quiet">${ago(updatedAt)}</td>
           <td class="number">${compact(used?.totalTokens ?? 0)}</td>

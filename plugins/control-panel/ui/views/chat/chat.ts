@@ -175,7 +175,6 @@ export default ((context) => {
     resend: (message) => conversation.resend(message),
     takeBack: (message) => void attempt(() => conversation.remove(message)),
     decide: (id, decision) => void attempt(() => approvals.decide(id, decision)),
-    toApprovals: () => context.go("approvals"),
     isOpen: (key) => openKeys.has(key),
     toggled(key, isOpen) {
       if (openKeys.has(key) === isOpen) return;

@@ -40,7 +40,6 @@ export interface RowActions {
   resend(message: Outgoing): void;
   takeBack(message: Outgoing): void;
   decide(id: string, decision: "allow-once" | "deny"): void;
-  toApprovals(): void;
   /** Whether a folded part is open; it stays so while it scrolls out of sight. */
   isOpen(key: string): boolean;
   toggled(key: string, isOpen: boolean): void;
@@ -295,15 +294,7 @@ function approval(
           ${icon(Check)}${t.chat.allowOnce}
         </button>
         <button class="danger" @click=${() => actions.decide(id, "deny")}>${icon(X)}${t.chat.deny}</button>
-        <a
-          class="button plain"
-          href=${hrefOf("approvals")}
-          @click=${(event: Event) => {
-            event.preventDefault();
-            actions.toApprovals();
-          }}
-          >${t.chat.toApprovals}</a
-        >
+        <a class="button plain" href=${hrefOf("approvals")}>${t.chat.toApprovals}</a>
       </p>
     </div>
   </section>`;
