@@ -34,6 +34,9 @@ window.addEventListener("hashchange", () => {
 window.addEventListener("unhandledrejection", ({ reason }) => {
   if (connection.state.kind === "connected") toast(detailsOf(reason).message, "bad");
 });
+let isSignedOut = false;
+// Unsaved work goes with a sign-out, too. This listener is the first one, so no view asks whether people want to stay.
+window.addEventListener("beforeunload", (event) => isSignedOut && event.stopImmediatePropagation());
 copyOnClick();
 registerOfflinePage();
 
@@ -41,8 +44,7 @@ registerOfflinePage();
 function forgetWork(): void {
   for (const key of Object.keys(sessionStorage)) if (key.startsWith("svc-panel.")) sessionStorage.removeItem(key);
   forgetSeen();
-  // Unsaved work goes, too: no view asks whether the page may be left.
-  addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), { capture: true });
+  isSignedOut = true;
   location.replace(BASE.href);
 }
 

@@ -9,6 +9,9 @@ import { failed, type Problem } from "./findings.ts";
 /** Directories without run-time code; `dist` is only read if there is no source. */
 const APART = new Set(["node_modules", "test", "tests", "coverage"]);
 
+/** Directory of the page of a plugin. A bundler puts its packages into the published files, so devDependencies declare them. */
+const PAGE = "ui/";
+
 /** Run-time code files of the package, as relative paths. */
 export function codeFiles(directory: string): string[] {
   const below = (at: string): string[] =>
@@ -26,9 +29,12 @@ export function codeFiles(directory: string): string[] {
 }
 
 export async function importProblems(directory: string, json: PackageJson): Promise<Problem[]> {
-  const { dependencies, peerDependencies, optionalDependencies } = json;
+  const { dependencies, devDependencies, peerDependencies, optionalDependencies } = json;
   const declared = { ...dependencies, ...peerDependencies, ...optionalDependencies };
-  const problems = codeFiles(directory).map((file) => problemsOf(file, join(directory, file), declared));
+  const bundled = { ...declared, ...devDependencies };
+  const problems = codeFiles(directory).map((file) =>
+    problemsOf(file, join(directory, file), file.startsWith(PAGE) ? bundled : declared),
+  );
   return (await Promise.all(problems)).flat();
 }
 

@@ -1,7 +1,7 @@
 // long: starts whole programs
 /** `svc plugins check`: the bundle passes, and each fault of a plugin is found, named, and reported with a next step. */
 import assert from "node:assert/strict";
-import { cpSync, existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -220,6 +220,17 @@ describe("a plugin that is not ready", { timeout: 120_000 }, () => {
     expectExactly(
       problems.map(({ why }) => why),
       [/^plugin\.ts imports left-pad, which package\.json does not declare$/],
+    );
+  });
+
+  it("imports a package in its page that not even devDependencies declare", async (t) => {
+    const directory = notes(t);
+    mkdirSync(join(directory, "ui"));
+    writeFileSync(join(directory, "ui/main.ts"), 'import "lit";\nimport "left-pad";\n');
+    const problems = await importProblems(directory, { ...PACKAGE, devDependencies: { lit: "3.3.3" } });
+    expectExactly(
+      problems.map(({ why }) => why),
+      [/^ui\/main\.ts imports left-pad, which package\.json does not declare$/],
     );
   });
 });

@@ -118,6 +118,8 @@ export class SvcRows extends HTMLElement {
     const shown = rows.getVirtualItems().filter(({ index }) => index < list.items.length);
     const measure = (element: Element | undefined) => element && rows.measureElement(element as HTMLElement);
     const { role = "list" } = list;
+    const focused = document.activeElement as HTMLElement | null;
+    const hadFocus = focused !== null && this.contains(focused);
     render(
       html`<div
         class="space"
@@ -145,6 +147,9 @@ export class SvcRows extends HTMLElement {
       measure(row);
     }
     if (list.followsEnd === true && this.#isAtEnd) this.scrollTop = this.scrollHeight;
+    // A row that moved or left took the focus with it.
+    if (hadFocus && document.activeElement !== focused)
+      (this.contains(focused) ? focused : this).focus({ preventScroll: true });
   }
 }
 

@@ -24,6 +24,7 @@ export default ((context) => {
   if (!LEVELS.includes(filter.level)) filter.level = "";
   const log = createLog(context, {
     filter: () => filter,
+    isPaused: () => isPaused,
     mayDrop: () => list()?.isAtEnd !== false,
     changed: context.redraw,
   });
@@ -44,9 +45,7 @@ export default ((context) => {
     return log.restart();
   };
 
-  context.every(POLL_MS, () => {
-    if (!isPaused) void log.follow();
-  });
+  context.every(POLL_MS, () => void log.follow());
   context.onFresh(() => void (log.entries.length === 0 ? log.restart() : log.follow()));
   if (context.connection.state.kind === "connected") void log.restart();
 

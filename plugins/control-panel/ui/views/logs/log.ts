@@ -51,13 +51,15 @@ interface Place {
 
 export interface LogOptions {
   readonly filter: () => LogFilter;
+  /** Whether `follow` adds nothing; lines that are written meanwhile follow later. */
+  readonly isPaused: () => boolean;
   /** Whether the oldest lines may leave a full list: not while people read further up. */
   readonly mayDrop: () => boolean;
   /** Called after each change. */
   readonly changed: () => void;
 }
 
-export function createLog(context: ViewContext, { filter, mayDrop, changed }: LogOptions): Log {
+export function createLog(context: ViewContext, { filter, isPaused, mayDrop, changed }: LogOptions): Log {
   let nextId = 0;
   /** Ids of older lines are negative, so that they stay unique and in order. */
   let firstId = 0;
@@ -114,7 +116,7 @@ export function createLog(context: ViewContext, { filter, mayDrop, changed }: Lo
 
   async function readOn(): Promise<void> {
     const mine = start;
-    if (isLoading) return;
+    if (isLoading || isPaused()) return;
     if (!end) return restart(true); // there was no file yet
     try {
       for (let reads = 0; reads < READS; reads++) {
@@ -122,7 +124,7 @@ export function createLog(context: ViewContext, { filter, mayDrop, changed }: Lo
         if (room <= 0) return;
         const { cursor, part }: Place = end;
         const answer: Answer = await context.call(logs.tail, { ...params(), ...CHUNK, limit: room, cursor, part });
-        if (mine !== start) return;
+        if (mine !== start || isPaused()) return;
         end = { part: answer.part ?? part, cursor: answer.cursor };
         ({ file } = answer);
         append(answer.reset ? [undefined, ...answer.lines] : answer.lines);
