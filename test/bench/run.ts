@@ -20,6 +20,7 @@ import { fanOut } from "./subjects/fan-out.ts";
 import { handshake } from "./subjects/handshake.ts";
 import { http } from "./subjects/http.ts";
 import { idleMemory } from "./subjects/idle-memory.ts";
+import { panel } from "./subjects/panel.ts";
 import { placements } from "./subjects/placements.ts";
 import { rpc } from "./subjects/rpc.ts";
 import { sleepers } from "./subjects/sleepers.ts";
@@ -45,6 +46,7 @@ const SUBJECTS: readonly Subject[] = [
   stream,
   chatApis,
   eventLoop,
+  panel,
 ];
 
 /** Milliseconds one subject may take; after that it counts as failed, and the run continues without it. */
