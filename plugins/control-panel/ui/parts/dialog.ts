@@ -83,7 +83,7 @@ export interface Confirmation {
   readonly text?: string | TemplateResult;
   /** Label of the button that confirms: what happens, e.g. `Delete`. */
   readonly action: string;
-  /** The action cannot be undone. Default false. */
+  /** The action cannot be undone: Enter cancels. Default false. */
   readonly isDangerous?: boolean;
   /** Done before the dialog closes; its failure is shown in the dialog, which stays open. */
   readonly work?: () => Promise<unknown>;
@@ -99,8 +99,13 @@ export async function confirm({ title, text, action, isDangerous = false, work }
       };
       return html`<div class="content">${text ?? nothing}${error === undefined ? nothing : failed(error)}</div>
         <footer>
-          <button @click=${() => close()}>${t.common.cancel}</button>
-          <button class=${isDangerous ? "danger" : "primary"} autofocus ?disabled=${isBusy} @click=${act}>
+          <button ?autofocus=${isDangerous} @click=${() => close()}>${t.common.cancel}</button>
+          <button
+            class=${isDangerous ? "danger" : "primary"}
+            ?autofocus=${!isDangerous}
+            ?disabled=${isBusy}
+            @click=${act}
+          >
             ${action}
           </button>
         </footer>`;
