@@ -104,7 +104,8 @@ describe(`malformed webhooks (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }
         counts.set(status, (counts.get(status) ?? 0) + 1);
         assert.ok(STATUSES.has(status), `${status} to ${JSON.stringify(input)}; seed ${SEED}`);
       }
-      assert.ok(isAllowedIn || !answer.includes(GUARDED_TEXT), `let in: ${JSON.stringify(input)}; seed ${SEED}`);
+      const isIn = answer.includes(GUARDED_TEXT) || answer.includes('"runId"'); // 200 alone: the page of the control panel
+      assert.ok(isAllowedIn || !isIn, `let in: ${JSON.stringify(input)}; seed ${SEED}`);
       assert.ok(!answer.includes("canary-"), `a secret came back: ${JSON.stringify(input)}; seed ${SEED}`);
     };
     await fuzz(victim, arbitrary, toBytes, check, { runs: RUNS, endAfterMs: END_AFTER_MS });
@@ -113,7 +114,7 @@ describe(`malformed webhooks (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }
 
   it("structured, without the token: none is accepted, nothing breaks", async () => {
     const counts = await statuses(parts, (input) => request(input, ""), false);
-    assert.equal(counts.get(200), undefined);
+    assert.ok((counts.get(401) ?? 0) > 0, "none was refused: this fuzz reaches nothing");
   });
 
   it("structured, with the token: only statuses of the table, and nothing breaks", async () => {
