@@ -1,20 +1,7 @@
 /** Hints for forms, derived from the schema. Spec: http/config.md §3.2. Pure. */
+import type { ConfigHint } from "@svc/sdk/config";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
 import { isSecretName } from "./redact.ts";
-
-/** Display facts about a key. */
-export interface Hint {
-  readonly label?: string;
-  readonly help?: string;
-  /** Heading of the key; default: the heading of its section. */
-  readonly group?: string;
-  /** Sort order; default: the number in the spec for a section, the position in the schema for a key. */
-  readonly order?: number;
-  readonly advanced?: boolean;
-  readonly sensitive?: boolean;
-  readonly placeholder?: string;
-  readonly tags?: readonly string[];
-}
 
 /** Numbers of the host's sections. Spec. Plugins set `order` on their section's schema. */
 const SECTION_ORDER: Readonly<Record<string, number>> = {
@@ -52,8 +39,8 @@ interface Where {
 }
 
 /** Hints by dotted path: `*` is a map entry, `[]` an item of a list. Every key of the schema has a hint. */
-export function composeHints(schema: unknown): Record<string, Hint> {
-  const hints = new Map<string, Hint>();
+export function composeHints(schema: unknown): Record<string, ConfigHint> {
+  const hints = new Map<string, ConfigHint>();
   visitKeys(schema, (node, where) => {
     const hint = { ...hintOf(node, where), ...hints.get(where.path) }; // the first member of a union wins
     if (Object.keys(hint).length > 0) hints.set(where.path, hint);
@@ -62,8 +49,8 @@ export function composeHints(schema: unknown): Record<string, Hint> {
 }
 
 /** The hints that have `sensitive`, with nothing else: all that redaction needs, at a fraction of the time and memory. */
-export function composeSecretHints(schema: unknown): Record<string, Pick<Hint, "sensitive">> {
-  const hints = new Map<string, Pick<Hint, "sensitive">>();
+export function composeSecretHints(schema: unknown): Record<string, Pick<ConfigHint, "sensitive">> {
+  const hints = new Map<string, Pick<ConfigHint, "sensitive">>();
   visitKeys(schema, (node, { path }) => {
     const sensitive = sensitiveOf(node, path);
     if (typeof sensitive === "boolean" && !hints.has(path)) hints.set(path, { sensitive });
@@ -101,7 +88,7 @@ function sensitiveOf(node: PlainObject, path: string): unknown {
   return own(node, "sensitive") ?? (isText(node) && isSecretName(path) ? true : undefined);
 }
 
-function hintOf(node: PlainObject, { path, group, place }: Where): Hint {
+function hintOf(node: PlainObject, { path, group, place }: Where): ConfigHint {
   const key = place === undefined ? undefined : path.slice(path.lastIndexOf(".") + 1);
   const sensitive = sensitiveOf(node, path);
   const order = own(node, "order") ?? (path === key ? (SECTION_ORDER[path] ?? UNNUMBERED) : place);
@@ -119,7 +106,7 @@ function hintOf(node: PlainObject, { path, group, place }: Where): Hint {
   };
 }
 
-function optional(key: string, value: string | undefined): Hint {
+function optional(key: string, value: string | undefined): ConfigHint {
   return value === undefined ? {} : { [key]: value };
 }
 

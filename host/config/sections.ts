@@ -1,10 +1,11 @@
 /** Assigns parts of the configuration to their owners and validates them. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
+import type { ConfigHint } from "@svc/sdk/config";
 import { isSecretRef } from "@svc/sdk/secrets";
 import type { ConfigFile, Issue } from "./file.ts";
 import { withoutForeign } from "./foreign.ts";
-import { composeSecretHints, type Hint } from "./hints.ts";
+import { composeSecretHints } from "./hints.ts";
 import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
 import { perOwners } from "./per-owners.ts";
@@ -216,9 +217,8 @@ export function pluginSection(plugin: PluginParts, file: ConfigFile): PluginSett
 }
 
 /** The hints about secrets of all sections, including those of these owners. */
-export const secretHintsOf: (owners: readonly SectionOwner[]) => Record<string, Pick<Hint, "sensitive">> = perOwners(
-  (owners) => composeSecretHints(composeSchema(owners)),
-);
+export const secretHintsOf: (owners: readonly SectionOwner[]) => Record<string, Pick<ConfigHint, "sensitive">> =
+  perOwners((owners) => composeSecretHints(composeSchema(owners)));
 
 /** Whether the file changes a plugin's settings from their defaults. */
 export function isConfigured(plugin: PluginParts, file: ConfigFile): boolean {

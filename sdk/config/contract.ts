@@ -1,6 +1,6 @@
 /** Config namespace. Spec: §4.1 row "Config"; params and results: protocol/methods-config.md. */
 import { CONTROL_PLANE_WRITES, defineContract } from "../contract.ts";
-import { NonEmpty, Strict, Type } from "../schema.ts";
+import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
 import { KeptNote, PlannedRestart, restartDelay } from "../gateway/restart.ts";
 
 const Issue = Type.Object({ path: Type.String(), message: Type.String() });
@@ -21,6 +21,23 @@ const Running = Type.Object({
     Type.Object({ hash: Type.String(), reason: Type.String() }, { description: "the rejected file, and why" }),
   ),
 });
+
+/** Display facts about a key. Spec: http/config.md §3.2. */
+export const ConfigHint = Type.Object({
+  label: Type.Optional(Type.String()),
+  help: Type.Optional(Type.String()),
+  group: Type.Optional(Type.String({ description: "heading of the key; default: the heading of its section" })),
+  order: Type.Optional(
+    Type.Number({
+      description: "sort order; default: the number in the spec for a section, the position in the schema for a key",
+    }),
+  ),
+  advanced: Type.Optional(Type.Boolean()),
+  sensitive: Type.Optional(Type.Boolean()),
+  placeholder: Type.Optional(Type.String()),
+  tags: Type.Optional(Type.Array(Type.String())),
+});
+export type ConfigHint = Static<typeof ConfigHint>;
 
 const Written = {
   ok: Type.Literal(true),
@@ -98,7 +115,9 @@ export const config = defineContract("config", {
     params: Strict({}),
     result: Type.Object({
       schema: Type.Unknown(),
-      uiHints: Type.Record(Type.String(), Type.Unknown()),
+      uiHints: Type.Record(Type.String(), ConfigHint, {
+        description: "by dotted path: `*` is a map entry, `[]` an item of a list",
+      }),
       version: Type.String(),
       generatedAt: Type.String({ description: "ISO time" }),
     }),

@@ -1,4 +1,5 @@
 /** The service that reads and changes the configuration file. */
+import type { ConfigHint } from "./contract.ts";
 import { defineService } from "../service.ts";
 
 /** A snapshot of the configuration, with secrets replaced by a sentinel. Spec: protocol/methods-config.md §1. */
@@ -73,7 +74,7 @@ export interface ConfigStore {
   /** Reads the file again. */
   snapshot(): Promise<ConfigSnapshot>;
   /** The composed JSON Schema, with hints for forms. */
-  schema(): { schema: unknown; uiHints: Record<string, unknown>; version: string };
+  schema(): { schema: unknown; uiHints: Record<string, ConfigHint>; version: string };
   /**
    * Writes a change durably to the file and applies it to the running gateway (a restart is left to `Restarts`). Order
    * of checks: base hash, syntax, sentinels, schema, the hook `configValidate`.

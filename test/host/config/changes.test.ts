@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Strict, type TSchema, Type } from "@svc/sdk";
+import type { ConfigHint } from "@svc/sdk/config";
 import { changedKeys, reloadKindOf, reloadKinds, strongest } from "../../../host/config/changes.ts";
-import { composeHints, type Hint } from "../../../host/config/hints.ts";
+import { composeHints } from "../../../host/config/hints.ts";
 import { HOST_SECTIONS } from "../../../host/config/host-schema.ts";
 import { composeSchema } from "../../../host/config/schema.ts";
 
@@ -102,7 +103,7 @@ describe("the reload kind of a change", () => {
   });
 });
 
-const hintsOf = (schema: TSchema): Record<string, Hint> =>
+const hintsOf = (schema: TSchema): Record<string, ConfigHint> =>
   composeHints(composeSchema([{ section: "notes", plugin: "notes", schema }]));
 
 describe("hints for forms", () => {

@@ -174,6 +174,7 @@ it("shows problems at their fields, also those that only the gateway finds", { s
   assert.equal(await text(scene), FILE);
   await page.getByRole("button", { name: "Discard" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
+  await page.getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
   assert.equal(await port.getByRole("textbox").inputValue(), "");
 });
 

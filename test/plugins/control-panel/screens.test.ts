@@ -1,6 +1,6 @@
 /**
- * Every view with real data, at desktop and phone width, light and dark: nothing is cut off, axe finds nothing serious, and a picture
- * of each is written to `.build/screens/` (or SVC_TEST_SCREENS), to be looked at.
+ * Every view with real data, at desktop and phone width, light and dark: nothing is cut off, axe finds nothing serious.
+ * Writes a picture of each to `.build/screens/` (or SVC_TEST_SCREENS).
  *
  * long: 75 pictures
  */

@@ -7,6 +7,7 @@ import { hrefOf } from "../../core/address.ts";
 import { t } from "../../core/text.ts";
 import { confirm } from "../../parts/dialog.ts";
 import { icon } from "../../parts/icon.ts";
+import { searchField } from "../../parts/search.ts";
 import { empty, failed, show } from "../../parts/show.ts";
 import { ago } from "../../parts/time.ts";
 import { attempt, toast } from "../../parts/toast.ts";
@@ -132,17 +133,15 @@ export function createJobs(context: ViewContext): { render(): TemplateResult } {
 
   const toolbar = (total: number) =>
     html`<div class="toolbar">
-      <input
-        type="search"
-        aria-label=${t.automations.searchJobs}
-        placeholder=${t.common.search}
-        .value=${query}
-        @input=${(event: Event) => {
-          query = (event.target as HTMLInputElement).value;
+      ${searchField(
+        query,
+        (text) => {
+          query = text;
           clearTimeout(typing);
           typing = setTimeout(reloadFirst, 200);
-        }}
-      />
+        },
+        t.automations.searchJobs,
+      )}
       <select
         aria-label=${t.automations.show}
         @change=${(event: Event) => {

@@ -12,6 +12,7 @@ import { t } from "../../core/text.ts";
 import { icon } from "../../parts/icon.ts";
 import { rows } from "../../parts/rows.ts";
 import { titleOf } from "../../parts/session.ts";
+import { searchField } from "../../parts/search.ts";
 import { badge, failed, waiting } from "../../parts/show.ts";
 import { ago } from "../../parts/time.ts";
 import { matcher } from "../../parts/words.ts";
@@ -164,15 +165,14 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
     const shown = found();
     return html`<div class="session-tools">
         ${context.may("operator.write") ? newButton() : nothing}
-        <input
-          type="search"
-          aria-label=${t.chat.searchConversations}
-          placeholder=${t.chat.searchConversations}
-          @input=${(event: Event) => {
-            search = (event.target as HTMLInputElement).value;
+        ${searchField(
+          search,
+          (text) => {
+            search = text;
             redraw();
-          }}
-        />
+          },
+          t.chat.searchConversations,
+        )}
       </div>
       ${error === undefined ? nothing : failed(error, () => void load())}
       ${

@@ -48,7 +48,7 @@ export default ((context) => {
     const known = `${context.connection.client?.hello.server.connId ?? ""} ${hash}`;
     if (schema && schemaFor === known) return;
     const loaded = await context.call(config.schema, {});
-    schema = { root: rootField(loaded.schema as Schema), hints: loaded.uiHints as Hints };
+    schema = { root: rootField(loaded.schema as Schema), hints: loaded.uiHints };
     schemaFor = known;
   }
 

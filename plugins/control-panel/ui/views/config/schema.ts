@@ -1,5 +1,5 @@
 /** The JSON Schema of the configuration as fields of a form: one kind for each schema that occurs. Pure. */
-import type { ReloadKind } from "@svc/sdk/config";
+import type { ConfigHint, ReloadKind } from "@svc/sdk/config";
 import { matcher } from "../../parts/words.ts";
 import { isObject, isPlaceholder, own, type Path, pathText } from "./data.ts";
 
@@ -26,18 +26,8 @@ export interface Schema {
   readonly reload?: ReloadKind;
 }
 
-/** Display facts of a key, from `config.schema`. */
-export interface Hint {
-  readonly label?: string;
-  readonly help?: string;
-  readonly group?: string;
-  readonly order?: number;
-  readonly advanced?: boolean;
-  readonly sensitive?: boolean;
-  readonly placeholder?: string;
-}
-
-export type Hints = Readonly<Record<string, Hint>>;
+/** Display facts of the keys, from `config.schema`. */
+export type Hints = Readonly<Record<string, ConfigHint>>;
 
 /** `group`: named keys, free keys, or both. `json`: a value without a schema. */
 export type Kind = "choice" | "number" | "text" | "secret" | "list" | "group" | "union" | "json";
