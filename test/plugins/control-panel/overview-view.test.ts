@@ -39,8 +39,10 @@ it("lists what needs attention with the way to it, and follows its changes", opt
   await client.call(cron.run, { id });
   const page = await open("/overview");
   const needs = page.getByRole("list", { name: "Needs attention" }).getByRole("listitem");
+  const checked = () => page.getByText("Checking everything").waitFor({ state: "detached" }); // afterwards no row moves
   await needs.filter({ hasText: "Webhooks: missing.ts has an error" }).waitFor();
   await page.getByRole("link", { name: "Bad <i>job</i>", exact: true }).waitFor(); // among the next jobs
+  await checked();
   await needs
     .filter({ hasText: /\d+ more/ })
     .getByRole("button", { name: "Automations" })
@@ -49,6 +51,7 @@ it("lists what needs attention with the way to it, and follows its changes", opt
   await page.goBack();
   const failed = needs.filter({ hasText: "The last run of the job Bad <i>job</i> failed" });
   await failed.getByText("nobody/none").waitFor();
+  await checked();
   await failed.getByRole("button", { name: "Automations" }).click();
   await page.waitForURL(`**/automations?tab=jobs&job=${id}`);
   await page.goBack();

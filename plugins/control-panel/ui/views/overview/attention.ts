@@ -48,8 +48,13 @@ const EVENTS: Readonly<Partial<Record<Name, NonNullable<ResourceOptions["events"
 const EVERY_MS = 30_000;
 /** Choice: the installation changes rarely, and its check reads many files. */
 const RARELY_MS = 600_000;
+/** Choice: milliseconds after which a slow source no longer holds back the others. */
+const PATIENCE_MS = 1_000;
 
-/** Watches every source by itself, so that a slow one delays no other. */
+/**
+ * Watches every source by itself. The list appears as a whole, since rows that arrive one by one move others from under the
+ * pointer; only a slow source is added later.
+ */
 export function watchNeeds(context: ViewContext): { readonly needs: readonly Need[]; readonly isComplete: boolean } {
   const watched = Object.entries(SOURCES).map(([name, source]) =>
     context.resource(() => ask(context, name as Name, source), {
@@ -57,10 +62,17 @@ export function watchNeeds(context: ViewContext): { readonly needs: readonly Nee
       everyMs: name === "installation" ? RARELY_MS : EVERY_MS,
     }),
   );
+  let isPatient = true;
+  const timer = setTimeout(() => {
+    isPatient = false;
+    context.redraw();
+  }, PATIENCE_MS);
+  context.signal.addEventListener("abort", () => clearTimeout(timer));
   const order = ["bad", "warning", "info"];
   return {
     /** The worst first. */
     get needs() {
+      if (isPatient && !this.isComplete) return [];
       const found = watched.flatMap(({ value = [] }) => value);
       return found.toSorted((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity));
     },

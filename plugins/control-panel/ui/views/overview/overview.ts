@@ -10,6 +10,7 @@ import { storage } from "@svc/sdk/storage";
 import { updateAvailable } from "@svc/sdk/update";
 import { usage } from "@svc/sdk/usage";
 import { html, nothing, type TemplateResult } from "lit";
+import { repeat } from "lit/directives/repeat.js";
 import { ArrowRight, CheckCircle2, CircleAlert, Info, MessageSquare, Radio, TriangleAlert, WandSparkles } from "lucide";
 import { hrefOf } from "../../core/address.ts";
 import type { OpenView } from "../../core/app.ts";
@@ -124,7 +125,7 @@ export default ((context) => {
     return html`<section class="card">
       <header><h2>${t.overview.attention}</h2></header>
       <ul class="needs" aria-label=${t.overview.attention}>
-        ${all.map(need)}
+        ${repeat(all, ({ text, detail = "" }) => `${text}\n${detail}`, need)}
       </ul>
       ${checking}
     </section>`;
