@@ -42,7 +42,9 @@ it("follows the log, filters it, and shows one entry", { skip: without("chromium
   await page.getByText("live one").waitFor({ state: "detached" });
   await log.getByText("odd: broke").waitFor();
   await page.getByRole("combobox", { name: "Level" }).selectOption("");
+  await log.getByText("live one").waitFor();
   await page.getByRole("searchbox").fill("LIVE");
+  await log.getByText("odd: broke").waitFor({ state: "detached" });
   await page.getByText("1 line", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Pause" }).click();
   await appendFile(file, line("live two"));
