@@ -1,12 +1,13 @@
 /** `svc logs`: shows the log of the gateway to people. */
-import { invalidRequest, notFound, type Static } from "@svc/sdk";
+import { invalidRequest, notFound } from "@svc/sdk";
 import { type CommandContext, defineCommands, visibleLines } from "@svc/sdk/cli";
-import type { LogLevelParam } from "@svc/sdk/logs";
+import { LOG_LEVELS, type LogLevel } from "@svc/sdk/logs";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Feed, type FeedOptions } from "./feed.ts";
-import { LEVEL_NAMES, prettyLine } from "./lines.ts";
+import { prettyLine } from "./lines.ts";
 
+const LEVELS: readonly string[] = Object.keys(LOG_LEVELS);
 const DEFAULT_LINES = 200;
 const MAX_LINES = 5_000;
 /** Spec: protocol/methods-logs.md "No push". */
@@ -19,7 +20,7 @@ export default defineCommands([
     options: [
       { flags: "-f, --follow", description: "print new lines as they arrive, also across restarts of the gateway" },
       { flags: "--limit <n>", description: `lines to start with, 1 to ${MAX_LINES}`, default: String(DEFAULT_LINES) },
-      { flags: "--level <level>", description: `lowest level to show: ${LEVEL_NAMES.join(", ")}` },
+      { flags: "--level <level>", description: `lowest level to show: ${LEVELS.join(", ")}` },
       { flags: "--subsystem <id>", description: "only lines of this plugin; host: lines of the gateway itself" },
       { flags: "--file <path>", description: "read this file instead of calling a gateway" },
       {
@@ -73,7 +74,7 @@ function noteAbsent({ options, note }: CommandContext, isFollowing: boolean): vo
 function settingsOf(options: CommandContext["options"]): FeedOptions {
   const { level, subsystem, file, url } = options;
   if (typeof level === "string" && !isLevel(level))
-    invalidRequest(`--level ${level}: must be one of ${LEVEL_NAMES.join(", ")}`);
+    invalidRequest(`--level ${level}: must be one of ${LEVELS.join(", ")}`);
   return {
     filter: {
       ...(isLevel(level) ? { level } : {}),
@@ -86,8 +87,8 @@ function settingsOf(options: CommandContext["options"]): FeedOptions {
   };
 }
 
-function isLevel(value: unknown): value is Static<typeof LogLevelParam> {
-  return typeof value === "string" && LEVEL_NAMES.includes(value);
+function isLevel(value: unknown): value is LogLevel {
+  return typeof value === "string" && LEVELS.includes(value);
 }
 
 function wholeNumber(flag: string, text: unknown, least: number, most: number): number {

@@ -1,17 +1,6 @@
 /** Reads the fields of log lines, for filters and people. Pure. */
 import { cut, time, visible } from "@svc/sdk/cli";
-
-/** Names of the numeric levels, lowest first. */
-const LEVELS = [
-  ["trace", 10],
-  ["debug", 20],
-  ["info", 30],
-  ["warn", 40],
-  ["error", 50],
-  ["fatal", 60],
-] as const;
-export type Level = (typeof LEVELS)[number][0];
-export const LEVEL_NAMES: readonly string[] = LEVELS.map(([name]) => name);
+import { LOG_LEVELS, type LogLevel } from "@svc/sdk/logs";
 
 /** Subsystem of lines that the gateway itself writes. */
 export const HOST = "host";
@@ -21,7 +10,7 @@ const MAX_SHOWN = 4_000;
 
 export interface Filter {
   /** Lowest level. */
-  readonly level?: Level | undefined;
+  readonly level?: LogLevel | undefined;
   /** Plugin id, or `host`. */
   readonly subsystem?: string | undefined;
   /** Lower case, somewhere in the line. */
@@ -34,9 +23,8 @@ export function passes(line: string, { level, subsystem, text }: Filter): boolea
   if (level === undefined && subsystem === undefined) return true;
   const fields = parse(line);
   if (!fields) return false;
-  const least = LEVELS.find(([name]) => name === level)?.[1] ?? 0;
   const own = fields["level"];
-  if (level !== undefined && !(typeof own === "number" && own >= least)) return false;
+  if (level !== undefined && !(typeof own === "number" && own >= LOG_LEVELS[level])) return false;
   return subsystem === undefined || subsystemOf(fields) === subsystem;
 }
 
@@ -45,7 +33,7 @@ export function prettyLine(line: string): string {
   const fields = parse(line);
   if (!fields) return visible(cut(line, MAX_SHOWN));
   const { level, time: at, msg } = fields;
-  const name = LEVELS.find(([, number]) => number === level)?.[0] ?? "-";
+  const name = Object.entries(LOG_LEVELS).find(([, number]) => number === level)?.[0] ?? "-";
   const { message } = (fields["err"] ?? {}) as { message?: unknown };
   const said = typeof msg === "string" ? msg : "";
   const cause = typeof message === "string" && !said.includes(message) ? ` (${message})` : "";

@@ -1,9 +1,13 @@
-/** Logs namespace. Spec: protocol/methods-logs.md; `level`, `subsystem` and `part` are choices. */
+/** Logs namespace. Spec: protocol/methods-logs.md; `level`, `subsystem`, `text`, `part`, `before` and `begin` are choices. */
 import { defineContract } from "../contract.ts";
 import { Strict, Type } from "../schema.ts";
 
+/** Numbers of the levels in the lines of the log, lowest first. */
+export const LOG_LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const;
+export type LogLevel = keyof typeof LOG_LEVELS;
+
 /** Minimum level of the returned lines; lines without a level are omitted. */
-export const LogLevelParam = Type.Enum(["trace", "debug", "info", "warn", "error", "fatal"]);
+export const LogLevelParam = Type.Enum(Object.keys(LOG_LEVELS) as LogLevel[]);
 
 /** The log of the gateway. */
 export const logs = defineContract("logs", {

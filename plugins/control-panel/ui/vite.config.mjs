@@ -36,10 +36,12 @@ function contracts() {
   };
 }
 
-/** A contract as `{ key: { name } }`, an event as `{ name }`, constants as they are; `undefined`: nothing for a page. */
+/** A contract as `{ key: { name } }`, an event as `{ name }`, constants and tables of constants as they are; `undefined`: nothing for a page. */
 function namesOf(value) {
-  if (["string", "number", "boolean"].includes(typeof value)) return value;
+  const isConstant = (one) => ["string", "number", "boolean"].includes(typeof one);
+  if (isConstant(value)) return value;
   if (typeof value !== "object" || value === null) return undefined;
+  if (Object.values(value).every(isConstant)) return value;
   if (typeof value.name === "string" && "payload" in value) return { name: value.name };
   const methods = Object.entries(value);
   const isContract =

@@ -1,18 +1,18 @@
 /** Plugins of the gateway: their state and what they use; details, install, update, switch, reload, remove. */
+import type { ResultOf } from "@svc/sdk";
 import { plugins, type PluginReport, type PluginStats } from "@svc/sdk/plugins";
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 import { Moon, Plus, Stethoscope } from "lucide";
 import { hrefOf } from "../core/address.ts";
 import type { OpenView } from "../core/app.ts";
-import { createResource } from "../core/resource.ts";
 import { named, t } from "../core/text.ts";
 import { openDialog } from "../parts/dialog.ts";
 import { icon } from "../parts/icon.ts";
 import { moveInRows } from "../parts/row-keys.ts";
 import { rows } from "../parts/rows.ts";
 import { searchField } from "../parts/search.ts";
-import { badge, empty, show, type Tone } from "../parts/show.ts";
+import { badge, empty, failed, show, type Tone, waiting } from "../parts/show.ts";
 import { bytes, duration } from "../parts/time.ts";
 import { matcher } from "../parts/words.ts";
 import { createPluginDetail } from "./plugins/detail.ts";
@@ -58,35 +58,34 @@ export default ((context) => {
   }
 
   function doctor(): void {
-    let drawn = () => {};
-    const found = createResource(
-      () => context.call(plugins.doctor, {}),
-      () => drawn(),
-      context.signal,
-    );
-    void found.reload();
+    let findings: ResultOf<typeof plugins.doctor>["findings"] | undefined;
+    const load = async () => {
+      ({ findings } = await context.call(plugins.doctor, {}));
+    };
+    const finding = ({ severity, about, message, next }: NonNullable<typeof findings>[number]) =>
+      html`<div class="notice ${severity === "error" ? "bad" : "warning"}">
+        <div>
+          <p><strong>${about}</strong> ${message}</p>
+          <p class="next">${t.common.next}: ${next}</p>
+        </div>
+      </div>`;
     void openDialog({
       title: t.plugins.doctor,
       isWide: true,
-      body: ({ close, redraw }) => {
-        drawn = redraw;
-        return html`<div class="content">
-            ${show(found, ({ findings }) =>
-              findings.length === 0
-                ? html`<p class="notice good">${t.plugins.healthy}</p>`
-                : html`${findings.map(
-                    ({ severity, about, message, next }) =>
-                      html`<div class="notice ${severity === "error" ? "bad" : "warning"}">
-                        <div>
-                          <p><strong>${about}</strong> ${message}</p>
-                          <p class="next">${t.common.next}: ${next}</p>
-                        </div>
-                      </div>`,
-                  )}`,
-            )}
+      load,
+      body: ({ close, run, isBusy, error }) =>
+        html`<div class="content">
+            ${
+              error !== undefined
+                ? failed(error, () => void run(load))
+                : isBusy || !findings
+                  ? waiting()
+                  : findings.length === 0
+                    ? html`<p class="notice good">${t.plugins.healthy}</p>`
+                    : findings.map(finding)
+            }
           </div>
-          <footer><button class="primary" autofocus @click=${() => close()}>${t.common.close}</button></footer>`;
-      },
+          <footer><button class="primary" autofocus @click=${() => close()}>${t.common.close}</button></footer>`,
     });
   }
 

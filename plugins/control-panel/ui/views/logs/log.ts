@@ -1,6 +1,6 @@
 /** The lines of the log that the view holds: followed live, and read back. At most `MAX_LINES`; the oldest leave first. */
 import type { ParamsOf, ResultOf } from "@svc/sdk";
-import { logs } from "@svc/sdk/logs";
+import { LOG_LEVELS, type LogLevel, logs } from "@svc/sdk/logs";
 import type { ViewContext } from "../../core/app.ts";
 
 /** A line, or a place where lines are missing. */
@@ -78,7 +78,7 @@ export function createLog(context: ViewContext, { filter, isPaused, mayDrop, cha
     const { level, plugin, text } = filter();
     return {
       // The choices of the view are the levels of the contract.
-      ...(level === "" ? {} : { level: level as NonNullable<ParamsOf<typeof logs.tail>["level"]> }),
+      ...(level === "" ? {} : { level: level as LogLevel }),
       ...(plugin === "" ? {} : { subsystem: plugin }),
       ...(text.trim() === "" ? {} : { text: text.trim() }),
     };
@@ -208,15 +208,8 @@ export interface Line {
   readonly stack: string | undefined;
 }
 
-const LEVEL_NAMES: Readonly<Record<number, string>> = {
-  10: "trace",
-  20: "debug",
-  30: "info",
-  40: "warn",
-  50: "error",
-  60: "fatal",
-};
-export const LEVELS = Object.values(LEVEL_NAMES);
+export const LEVELS: readonly string[] = Object.keys(LOG_LEVELS);
+const LEVEL_NAMES = new Map<unknown, string>(Object.entries(LOG_LEVELS).map(([name, number]) => [number, name]));
 const MAX_FIELDS = 80;
 const MAX_CHARS = 4_000;
 
@@ -248,7 +241,7 @@ export function parseLine(text: string): Line {
   const owner = [plugin, subsystem].find((name) => typeof name === "string");
   return {
     at: typeof time === "number" ? time : undefined,
-    level: typeof level === "number" ? LEVEL_NAMES[level] : undefined,
+    level: LEVEL_NAMES.get(level),
     plugin: typeof owner === "string" ? owner : "host",
     message: [said, cause]
       .filter((part) => part !== "")

@@ -19,7 +19,6 @@ interface Question {
 
 type Step =
   | { readonly kind: "spec" }
-  | { readonly kind: "working"; readonly text: string }
   | { readonly kind: "question"; readonly question: Question }
   | { readonly kind: "done"; readonly done: PluginInstallation };
 
@@ -41,51 +40,40 @@ async function bring(
   title: string,
   id: string | undefined,
 ): Promise<PluginInstallation | undefined> {
-  let step: Step = id === undefined ? { kind: "spec" } : { kind: "working", text: t.plugins.fetching };
+  let step: Step = { kind: "spec" };
   let spec = "";
-  let error: unknown;
+  let doing = "";
   let done: PluginInstallation | undefined;
-  let isStarted = false;
   const call = (agree: string | undefined) => {
     const agreed = agree === undefined ? {} : { agree };
     return id === undefined
       ? context.call(plugins.install, { spec, ...agreed }, { timeoutMs: CALL_MS })
       : context.call(plugins.update, { id, ...agreed }, { timeoutMs: CALL_MS });
   };
+  const advance = async (text: string, agree?: string) => {
+    doing = text;
+    try {
+      done = await call(agree);
+      step = { kind: "done", done };
+    } catch (failure) {
+      const question = questionOf(failure);
+      if (!question) throw failure;
+      step = { kind: "question", question };
+    }
+  };
   await openDialog<true>({
     title,
     isWide: true,
-    body: ({ close, redraw }) => {
-      const run = async (text: string, agree?: string) => {
-        const before = step;
-        error = undefined;
-        step = { kind: "working", text };
-        redraw();
-        try {
-          done = await call(agree);
-          step = { kind: "done", done };
-        } catch (failure) {
-          const question = questionOf(failure);
-          if (question) step = { kind: "question", question };
-          else {
-            error = failure;
-            step = before.kind === "working" ? { kind: "spec" } : before;
-          }
-        }
-        redraw();
-      };
-      if (id !== undefined && !isStarted) {
-        isStarted = true;
-        queueMicrotask(() => void run(t.plugins.fetching)); // not while drawing
-      }
+    ...(id !== undefined && { load: () => advance(t.plugins.fetching) }),
+    body: ({ close, run, isBusy, error }) => {
+      if (isBusy)
+        return html`<div class="content">
+          <p class="waiting-line" role="status"><span class="spinner"></span>${doing}</p>
+          <p class="quiet">${t.plugins.mayLeave}</p>
+        </div>`;
       const cancel = html`<button type="button" @click=${() => close()}>${t.common.cancel}</button>`;
       const problem = error === undefined ? nothing : failed(error);
       switch (step.kind) {
-        case "working":
-          return html`<div class="content">
-            <p class="waiting-line" role="status"><span class="spinner"></span>${step.text}</p>
-            <p class="quiet">${t.plugins.mayLeave}</p>
-          </div>`;
         case "question": {
           const { question } = step;
           return html`<div class="content">
@@ -97,7 +85,10 @@ async function bring(
               ${problem}
             </div>
             <footer>
-              ${cancel}<button class="primary" @click=${() => run(t.plugins.installing(question.id), question.agree)}>
+              ${cancel}<button
+                class="primary"
+                @click=${() => run(() => advance(t.plugins.installing(question.id), question.agree))}
+              >
                 ${t.plugins.agree}
               </button>
             </footer>`;
@@ -113,7 +104,7 @@ async function bring(
                 @submit=${(event: SubmitEvent) => {
                   event.preventDefault();
                   spec = textOf(new FormData(event.target as HTMLFormElement), "spec").trim();
-                  if (spec !== "") void run(t.plugins.fetching);
+                  if (spec !== "") void run(() => advance(t.plugins.fetching));
                 }}
               >
                 <div class="content">
