@@ -33,10 +33,11 @@ process.on("exit", () => {
   for (const path of kept) rmSync(path, { recursive: true, force: true });
 });
 
-export async function makeStateDir(config: Config = {}): Promise<StateDir> {
+/** @param config also a function of the path of the directory */
+export async function makeStateDir(config: Config | ((path: string) => Config) = {}): Promise<StateDir> {
   const path = await mkdtemp(join(tmpdir(), "svc-bench-"));
   kept.add(path);
-  await writeFile(join(path, "svc.json"), JSON.stringify(config));
+  await writeFile(join(path, "svc.json"), JSON.stringify(typeof config === "function" ? config(path) : config));
   return {
     path,
     env: { ...serverEnvironment(path), SVC_STATE_DIR: path, SVC_GATEWAY_TOKEN: TOKEN },

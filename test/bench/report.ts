@@ -78,8 +78,7 @@ const NOTES = `- start: from spawn to the answer to \`connect\`; bare: to the fi
   twice before it asks. \`agents.defaults.maxConcurrent\` is 16 here; with its default of 4 twelve of the 16 streams would
   wait. The first token is the first \`assistant\` event; the 20 ms the model waits before a paced token are subtracted.
 - chat-apis: what a turn of an agent adds to talking to the model server: its question is stored twice before the model is
-  asked, with the prompt of the agent and its 22 tools. Each request has a session of its own. The target for 32 streams is
-  that of the design for 16, scaled.
+  asked, with the prompt of the agent and its 22 tools. Each request has a session of its own.
 - event loop: 16 calls in flight, list and history one after the other, 50 events/s to 100 connections and more, 50
   handshakes/s at most and 4 streams, all at once on one core; the monitor's own interval is subtracted.`;
 

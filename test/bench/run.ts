@@ -27,6 +27,8 @@ import { sleepers } from "./subjects/sleepers.ts";
 import { start } from "./subjects/start.ts";
 import { store } from "./subjects/store.ts";
 import { stream } from "./subjects/stream.ts";
+import { tools } from "./subjects/tools.ts";
+import { wakes } from "./subjects/wakes.ts";
 import { webhooks } from "./subjects/webhooks.ts";
 import { FULL, QUICK, type Settings, type Subject } from "./suite.ts";
 
@@ -38,7 +40,9 @@ const SUBJECTS: readonly Subject[] = [
   rpc,
   placements,
   http,
+  wakes,
   webhooks,
+  tools,
   handshake,
   fanOut,
   connectionMemory,
@@ -50,9 +54,9 @@ const SUBJECTS: readonly Subject[] = [
 ];
 
 /** Milliseconds one subject may take; after that it counts as failed, and the run continues without it. */
-const SUBJECT_MS = 150_000;
+const SUBJECT_MS = 240_000;
 /** Milliseconds after which the whole run is aborted. */
-const RUN_MS = 600_000;
+const RUN_MS = 1_800_000;
 
 const names = SUBJECTS.map(({ name }) => name);
 const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string", multiple: true } } });

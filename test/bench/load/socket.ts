@@ -1,5 +1,7 @@
 /** A WebSocket client over a plain socket: connects to a gateway or a bare server, and passes frames on. */
 import { connect, type Socket } from "node:net";
+import { devicePayloads } from "../../../sdk/protocol/device-payload.ts";
+import type { KeptDevice } from "@svc/sdk/device";
 import { clientFrame, type FrameListener, FrameReader } from "./frames.ts";
 
 /** A server under load. A token marks a gateway, which gets a real `connect`; a bare server gets the same frame once. */
@@ -8,6 +10,8 @@ export interface Peer {
   readonly token?: string;
   /** Whether a bare server sends the first frame, as gateways do. */
   readonly challenges?: boolean;
+  /** Device that proves itself to the gateway. */
+  readonly device?: KeptDevice;
 }
 
 const OPEN_MS = 10_000;
@@ -106,21 +110,30 @@ export class LoadSocket {
   }
 }
 
+function paramsOf(token: string | undefined) {
+  return {
+    minProtocol: 3,
+    maxProtocol: 3,
+    client: { id: "cli", version: "1.0.0", platform: "linux", mode: "cli" },
+    role: "operator",
+    scopes: ["operator.admin", "operator.read", "operator.write"],
+    ...(token === undefined ? {} : { auth: { token } }),
+  };
+}
+
 function connectFrame(token: string | undefined): Buffer {
+  return clientFrame(JSON.stringify({ type: "req", id: "connect", method: "connect", params: paramsOf(token) }));
+}
+
+/** @param challenge the first frame of the gateway */
+function provenFrame(token: string | undefined, device: KeptDevice, challenge: string): Buffer {
+  const { nonce } = (JSON.parse(challenge) as { payload: { nonce: string } }).payload;
+  const params = paramsOf(token);
+  const signedAt = Date.now();
+  const [text] = devicePayloads(params, { id: device.id, signedAt, nonce });
+  const proof = { id: device.id, publicKey: device.publicKey, signature: device.sign(text), signedAt, nonce };
   return clientFrame(
-    JSON.stringify({
-      type: "req",
-      id: "connect",
-      method: "connect",
-      params: {
-        minProtocol: 3,
-        maxProtocol: 3,
-        client: { id: "cli", version: "1.0.0", platform: "linux", mode: "cli" },
-        role: "operator",
-        scopes: ["operator.admin", "operator.read", "operator.write"],
-        ...(token === undefined ? {} : { auth: { token } }),
-      },
-    }),
+    JSON.stringify({ type: "req", id: "connect", method: "connect", params: { ...params, device: proof } }),
   );
 }
 
@@ -142,8 +155,8 @@ export async function openSocket(peer: Peer): Promise<LoadSocket> {
   const socket = new LoadSocket(peer.url);
   const late = setTimeout(() => socket.close(), OPEN_MS);
   try {
-    if (peer.token !== undefined || peer.challenges) await socket.next(); // the challenge
-    socket.write(connectTo(peer));
+    const challenge = peer.token !== undefined || peer.challenges ? await socket.next() : "";
+    socket.write(peer.device ? provenFrame(peer.token, peer.device, challenge) : connectTo(peer));
     const answer = await socket.next();
     if (!answer.startsWith('{"type":"res","id":"connect","ok":true')) throw new Error(`connect was refused: ${answer}`);
     return socket;

@@ -2,11 +2,12 @@
 import { definePlugin, invalidRequest, optional, Type, unavailable } from "@svc/sdk";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Sessions } from "@svc/sdk/sessions";
+import { defineTool, Tool } from "@svc/sdk/tools";
 import { WebhookAction } from "@svc/sdk/webhooks";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { HEALTH_SIZED, NEWS } from "./answers.ts";
 import { bench, newsEvent } from "./contract.ts";
-import { seed } from "./seed.ts";
+import { seed, seedEvents } from "./seed.ts";
 
 /** Interval of the monitor in milliseconds; included in the delays it records. */
 const RESOLUTION_MS = 5;
@@ -22,6 +23,7 @@ export default definePlugin({
   requires: { sessions: optional(Sessions), events: optional(SystemEvents) },
 
   setup(gateway) {
+    const events = () => gateway.services.events ?? unavailable("nobody keeps events here; add the plugin heartbeat");
     const publish = gateway.event(newsEvent);
     let monitor: IntervalHistogram | undefined;
 
@@ -35,6 +37,12 @@ export default definePlugin({
         const { sessions } = gateway.services;
         if (!sessions) return unavailable("there are no sessions to fill; add the plugin sessions");
         await seed(sessions, params);
+        return DONE;
+      },
+      async seedEvents({ params }) {
+        const { sessions } = gateway.services;
+        if (!sessions) return unavailable("there is no main session; add the plugin sessions");
+        await seedEvents(events(), sessions.defaults().mainSessionKey, params);
         return DONE;
       },
       watchLoop() {
@@ -61,7 +69,21 @@ export default definePlugin({
       handler: ({ body }) => ({ body: { ok: true, length: body.text.length } }),
     });
 
-    const events = () => gateway.services.events ?? unavailable("nobody keeps events here; add the plugin heartbeat");
+    gateway.extend(
+      Tool,
+      "bench_echo",
+      defineTool({
+        label: "Echo",
+        description: "Returns its text",
+        scope: "operator.read",
+        effects: ["reads"],
+        independent: true,
+        brings: "none",
+        params: Type.Object({ text: Type.String() }),
+        run: ({ text }) => ({ content: [{ type: "text", text }] }),
+      }),
+    );
+
     const WebhookFields = Type.Object({ text: Type.String({ external: true }) });
     const texts = { summary: "-", fields: WebhookFields, mappingKeys: { text: "textTemplate" } };
     let noted = 0;

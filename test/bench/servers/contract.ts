@@ -27,6 +27,12 @@ export const bench = defineContract("bench", {
     params: Strict({ sessions: Count, messages: Count, sessionKey: Type.String() }),
     result: Done,
   },
+  seedEvents: {
+    summary: "Fills the main session with events: with other texts, then again and again with this one",
+    scope: "operator.admin",
+    params: Strict({ waiting: Count, repeats: Count, text: Type.String() }),
+    result: Done,
+  },
   watchLoop: {
     summary: "Begins to measure the delay of the event loop",
     scope: "operator.admin",

@@ -1,4 +1,6 @@
 /** Fills a store through the `Sessions` service, like a plugin. */
+import { randomUUID } from "node:crypto";
+import type { SystemEvents } from "@svc/sdk/heartbeat";
 import type { Message } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 
@@ -49,4 +51,28 @@ function message(number: number): Message {
     stopReason: "stop",
     timestamp,
   };
+}
+
+/** Stores events that wake nobody: first some with texts of their own, then some with the same text. */
+export async function seedEvents(
+  events: SystemEvents,
+  sessionKey: string,
+  { waiting, repeats, text }: { readonly waiting: number; readonly repeats: number; readonly text: string },
+): Promise<void> {
+  const texts = (number: number) => (number < waiting ? `Event number ${number}. ${text}` : text);
+  for (let from = 0; from < waiting + repeats; from += TOGETHER) {
+    const numbers = Array.from({ length: Math.min(TOGETHER, waiting + repeats - from) }, (_, index) => from + index);
+    await Promise.all(
+      numbers.map((number) =>
+        events.add({
+          id: randomUUID(),
+          sessionKey,
+          text: texts(number),
+          wake: "next-heartbeat",
+          reason: "bench",
+          at: Date.now(),
+        }),
+      ),
+    );
+  }
 }

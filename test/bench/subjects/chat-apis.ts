@@ -1,12 +1,14 @@
-/** A model's answer through the public APIs, compared with the model server itself: the overhead of the gateway. */
+/** A model's answer through the public APIs, compared with a bare relay and with the model server itself: the overhead of the gateway. */
 import { Agent } from "node:http";
-import { addsAtMost, atMost, both, median, type Row, type Rounds, type Target } from "../figures.ts";
+import { addsAtMost, atMost, both, median, ratioAtLeast, type Row, type Target } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";
 import { ANSWERS, modelConfig, PACE_MS, startModel } from "../load/model.ts";
 import { type Ask, askOverHttp, CHAT_COMPLETIONS, RESPONSES } from "../load/streams.ts";
+import { serverScript, startServer } from "../server-process.ts";
 import { interleave, type Subject } from "../suite.ts";
 
-const STREAMS = 32;
+const PACED = 16;
+const FULL_RATE = 8;
 /** Answers in a round of one stream at full rate. */
 const BURSTS = 10;
 const ENDPOINTS = { chatCompletions: { enabled: true }, responses: { enabled: true } };
@@ -26,17 +28,23 @@ async function rate(ask: Ask): Promise<number> {
   return (ANSWERS.burst.tokens * 1_000) / median(taken);
 }
 
-/** Milliseconds to the first token with many streams of 50 tokens a second, without the pause the model makes before it. */
-async function firstOfMany(ask: Ask): Promise<number> {
-  const taken = await Promise.all(Array.from({ length: STREAMS }, () => ask("paced")));
+/** Milliseconds to the first token of streams of 50 tokens a second, without the pause the model makes before it. */
+async function firstOfPaced(ask: Ask): Promise<number> {
+  const taken = await Promise.all(Array.from({ length: PACED }, () => ask("paced")));
   return median(taken.map(({ firstMs }) => firstMs)) - PACE_MS;
 }
 
-/** Tokens a second of many streams at full rate together. */
+/** Milliseconds to the first token of streams at full rate. */
+async function firstOfMany(ask: Ask): Promise<number> {
+  const taken = await Promise.all(Array.from({ length: FULL_RATE }, () => ask("burst")));
+  return median(taken.map(({ firstMs }) => firstMs));
+}
+
+/** Tokens a second of streams at full rate together. */
 async function rateOfMany(ask: Ask): Promise<number> {
   const begun = performance.now();
-  await Promise.all(Array.from({ length: STREAMS }, () => ask("burst")));
-  return (STREAMS * ANSWERS.burst.tokens * 1_000) / (performance.now() - begun);
+  await Promise.all(Array.from({ length: FULL_RATE }, () => ask("burst")));
+  return (FULL_RATE * ANSWERS.burst.tokens * 1_000) / (performance.now() - begun);
 }
 
 export const chatApis: Subject = {
@@ -44,46 +52,60 @@ export const chatApis: Subject = {
   async measure({ rounds, windowMs }) {
     await using model = await startModel();
     await using gateway = await startGateway({
-      ...modelConfig(model.url, STREAMS),
+      ...modelConfig(model.url, PACED),
       gateway: { http: { endpoints: ENDPOINTS } },
     });
+    await using relay = await startServer([serverScript("bare-http-relay"), model.url]);
     const agent = new Agent({ keepAlive: true });
     const base = `${gateway.url.replace(/^ws/, "http")}/v1`;
     const asks = {
       direct: askOverHttp(model.url, agent),
+      relay: askOverHttp(`${relay.url}/v1`, agent),
       chat: askOverHttp(base, agent, CHAT_COMPLETIONS, TOKEN),
       responses: askOverHttp(base, agent, RESPONSES, TOKEN),
     };
-    const taken = (work: (ask: Ask) => Promise<number>) => {
-      const { direct, chat, responses } = asks;
-      return { direct: () => work(direct), chat: () => work(chat), responses: () => work(responses) };
+    const measured = async (work: (ask: Ask) => Promise<number>) => {
+      const contenders = {
+        direct: () => work(asks.direct),
+        relay: () => work(asks.relay),
+        chat: () => work(asks.chat),
+        responses: () => work(asks.responses),
+      };
+      await interleave(1, contenders);
+      return interleave(rounds, contenders);
     };
     try {
-      const one = (ask: Ask) => firstToken(ask, windowMs);
-      await interleave(1, taken(one));
-      const first = await interleave(rounds, taken(one));
-      const burst = await interleave(rounds, taken(rate));
-      await interleave(1, taken(firstOfMany));
-      const many = await interleave(rounds, taken(firstOfMany));
-      const together = await interleave(rounds, taken(rateOfMany));
-      const added = (direct: Rounds) => both(atMost(6, "ms"), addsAtMost(4, direct));
+      const first = await measured((ask) => firstToken(ask, windowMs));
+      const burst = await measured(rate);
+      const paced = await measured(firstOfPaced);
+      const many = await measured(firstOfMany);
+      const together = await measured(rateOfMany);
+      const added = both(atMost(6, "ms"), addsAtMost(4, first.direct));
       return (["chat", "responses"] as const).flatMap((api) => {
         const path = api === "chat" ? "/v1/chat/completions" : "/v1/responses";
-        const row = (figure: string, unit: string, ours: Rounds, direct: Rounds, target?: Target): Row => ({
+        const row = (
+          figure: string,
+          unit: string,
+          taken: typeof first,
+          against: "direct" | "relay",
+          target?: Target,
+        ) => ({
           subject: "chat-apis",
           figure: `${path}, ${figure}`,
           unit,
-          ours,
-          bare: { name: "model server itself", rounds: direct },
+          ours: taken[api],
+          bare: { name: against === "relay" ? "bare relay" : "model server itself", rounds: taken[against] },
           ...(target ? { target } : {}),
         });
+        const half = ratioAtLeast(0.5);
         return [
-          row("1 stream, first token", "ms", first[api], first.direct, added(first.direct)),
-          row("1 stream, tokens at full rate", "/s", burst[api], burst.direct),
-          // The design has 20 ms for 16 streams.
-          row(`${STREAMS} streams of 50 tokens/s, first token`, "ms", many[api], many.direct, atMost(40, "ms")),
-          row(`${STREAMS} streams, tokens at full rate, together`, "/s", together[api], together.direct),
-        ];
+          row("1 stream, first token", "ms", first, "direct", added),
+          row("1 stream, first token", "ms", first, "relay"),
+          row("1 stream, tokens at full rate", "/s", burst, "relay", half),
+          row(`${PACED} streams of 50 tokens/s, first token`, "ms", paced, "relay", atMost(20, "ms")),
+          row(`${FULL_RATE} streams at full rate, first token`, "ms", many, "relay", atMost(40, "ms")),
+          row(`${FULL_RATE} streams, tokens at full rate, together`, "/s", together, "relay", half),
+        ] satisfies readonly Row[];
       });
     } finally {
       agent.destroy();

@@ -35,12 +35,12 @@ export const idleMemory: Subject = {
       row(
         "full bundle",
         taken.map(([mib]) => mib),
-        110,
+        90,
       ),
       row(
         `minimal: only ${MINIMAL.join(", ")}`,
         taken.map(([, mib]) => mib),
-        85,
+        75,
       ),
     ];
   },

@@ -91,16 +91,39 @@ export default definePlugin({
 `;
 }
 
+const TRANSFORM = `import type { TransformCall } from "@svc/sdk/webhooks";
+export default ({ payload }: TransformCall) => ({ kind: "wake", text: String(payload["text"]) });
+`;
+
+/** A directory of a user who writes TypeScript: one plugin, and one transform. */
+async function withTypeScript(): Promise<StateDir> {
+  const mapping = { id: "alarm", match: { path: "alarm" }, action: "wake", transform: { module: "alarm.ts" } };
+  const state = await makeStateDir((path) => ({
+    plugins: { load: { paths: [join(path, "own.ts")] } },
+    hooks: { enabled: true, token: "hook-token-0123456789abcdef", mappings: [mapping] },
+  }));
+  await mkdir(join(state.path, "hooks/transforms"), { recursive: true, mode: 0o700 });
+  await writeFile(join(state.path, "own.ts"), extraPlugin("own"), { mode: 0o600 });
+  await writeFile(join(state.path, "hooks/transforms/alarm.ts"), TRANSFORM, { mode: 0o600 });
+  return state;
+}
+
 export const start: Subject = {
   name: "start",
   async measure({ starts }) {
     await using full = await makeStateDir();
     await using minimal = await makeStateDir({ plugins: { use: [...MINIMAL] } });
     await using extra = await withInstalledPlugins();
+    await using typed = await withTypeScript();
     const contenders = {
       full: () => timed(() => runGateway(full), TOKEN),
       minimal: () => timed(() => runGateway(minimal), TOKEN),
       extra: () => timed(() => runGateway(extra), TOKEN),
+      typed: () => timed(() => runGateway(typed), TOKEN),
+      typedFirst: async () => {
+        await using first = await withTypeScript();
+        return await timed(() => runGateway(first), TOKEN);
+      },
       fresh: async () => {
         await using fresh = await makeStateDir();
         return await timed(() => runGateway(fresh), TOKEN);
@@ -119,9 +142,11 @@ export const start: Subject = {
       ...(target ? { target } : {}),
     });
     return [
-      row("full bundle, second start", times.full, both(atMost(450, "ms"), ratioAtMost(3))),
+      row("full bundle, second start", times.full, both(atMost(350, "ms"), ratioAtMost(3))),
+      row("with a TypeScript plugin and a transform, second start", times.typed, atMost(400, "ms")),
+      row("with a TypeScript plugin and a transform, first start", times.typedFirst),
       row("full bundle, empty state directory", times.fresh),
-      row(`full bundle and ${EXTRA_PLUGINS} installed plugins`, times.extra, atMost(800, "ms")),
+      row(`full bundle and ${EXTRA_PLUGINS} installed plugins`, times.extra, atMost(500, "ms")),
       row(`minimal: only ${MINIMAL.join(", ")}`, times.minimal, atMost(250, "ms")),
     ];
   },
