@@ -136,8 +136,8 @@ export function uniqueKeys(
   const given = headers["idempotency-key"] ?? headers["x-svc-idempotency-key"];
   if (given !== undefined && (given.trim() === "" || given.length > MAX_KEY))
     invalidRequest(`Idempotency-Key must be 1 to ${MAX_KEY} characters`);
-  const digest = digestOf(path, rawBody);
   const key = (kind: string, value: string) => digestOf(kind, mapping, value);
+  const digest = given === undefined && idempotencyKey === undefined ? "" : digestOf(path, rawBody);
   return [
     ...(given === undefined ? [] : [{ key: key("header", given.trim()), digest }]),
     ...(idempotencyKey === undefined ? [] : [{ key: key("mapping", idempotencyKey), digest }]),

@@ -90,7 +90,9 @@ export class EventStore {
 
   /** @param now epoch ms */
   add(event: SystemEvent, now: number): readonly Statement[] {
-    return [count(event), insert(event, now)];
+    const text = storedText(event.text);
+    const likeness = likenessOf(text, event.origin);
+    return [count(event, likeness), insert({ ...event, text }, likeness, now)];
   }
 
   /** Unassigned events, oldest first. @param runId also events of this run, which restarts after an interruption */
@@ -219,23 +221,22 @@ export class EventStore {
 const LIKE_NEWEST = `session_key = ? AND likeness = ? AND (wake = 'now' OR ? = 'next-heartbeat') AND ${FREE} AND seq =
   (SELECT seq FROM heartbeat_events WHERE session_key = ? AND ${FREE} ORDER BY seq DESC LIMIT 1)`;
 
-function likeParams({ sessionKey, text, wake, origin }: SystemEvent): readonly SqlValue[] {
-  return [sessionKey, likenessOf(storedText(text), origin), wake, sessionKey];
+function likeParams({ sessionKey, wake }: SystemEvent, likeness: string): readonly SqlValue[] {
+  return [sessionKey, likeness, wake, sessionKey];
 }
 
 /** Counts a new event on the equal waiting one. */
-function count(event: SystemEvent): Statement {
+function count(event: SystemEvent, likeness: string): Statement {
   return {
     sql: `UPDATE heartbeat_events SET repeats = repeats + 1 WHERE ${LIKE_NEWEST}
       AND NOT EXISTS (SELECT 1 FROM heartbeat_events known WHERE known.id = ?)`,
-    params: [...likeParams(event), event.id],
+    params: [...likeParams(event, likeness), event.id],
   };
 }
 
 /** Stores a new event once; of an event that was counted, only the id. */
-function insert(event: SystemEvent, now: number): Statement {
+function insert(event: SystemEvent, likeness: string, now: number): Statement {
   const { id, sessionKey, text, wake, reason, at, origin, isMarked } = event;
-  const kept = storedText(text);
   return {
     sql: `INSERT INTO heartbeat_events
         (id, seq, session_key, text, likeness, wake, reason, at, origin, is_marked, status, settled_at)
@@ -249,15 +250,15 @@ function insert(event: SystemEvent, now: number): Statement {
       id,
       sessionKey,
       sessionKey,
-      kept,
-      likenessOf(kept, origin),
+      text,
+      likeness,
       wake,
       reason,
       at,
       jsonOf(origin),
       isMarked === true ? 1 : 0,
       now,
-      ...likeParams(event),
+      ...likeParams(event, likeness),
     ],
   };
 }

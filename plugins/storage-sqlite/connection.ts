@@ -5,7 +5,7 @@ import { RETRY_AFTER_MS } from "./failures.ts";
 import type { Answer, Failure, Instruction, Report, Request, Value, Work } from "./messages.ts";
 
 /** Choice: maximum number of calls that wait for one thread; limits memory when the disk hangs. */
-const MAX_WAITING = 10_000;
+export const MAX_WAITING = 10_000;
 /**
  * Choice: maximum number of reads sent to the thread at a time; further reads wait here. Rows of many reads would
  * arrive together and block the main thread.
@@ -20,7 +20,7 @@ const MOST_TURN_MS = 10;
 
 export interface Connection {
   /** Resolves when the file is open; rejects with a plain `Error` that names the file and the next step. */
-  readonly ready: Promise<void>;
+  readonly ready: Promise<Ready>;
   /** @throws GatewayError `CONFLICT`, `UNAVAILABLE`; `Error` for invalid SQL */
   call(work: Work): Promise<Value>;
   /** Finishes waiting calls, closes the file and ends the thread. Safe to call twice. */
@@ -29,14 +29,22 @@ export interface Connection {
   commits(): number;
 }
 
+export type Ready = Extract<Report, { readonly kind: "ready" }>;
+
 interface Waiting {
   readonly kind: Work["kind"];
   readonly resolve: (value: Value) => void;
   readonly reject: (reason: Error) => void;
 }
 
-/** @param onDeath called once if the thread ends unexpectedly. */
-export function connect(worker: Worker, onDeath: (reason: string) => void): Connection {
+export interface Watch {
+  /** Called once if the thread ends unexpectedly. */
+  died(reason: string): void;
+  /** Called for each appended transaction that can never run. */
+  skipped(reason: string): void;
+}
+
+export function connect(worker: Worker, watch: Watch): Connection {
   const waiting = new Map<number, Waiting>();
   let outbox: Request[] = [];
   /** Reads not yet sent to the thread. Writes overtake them. */
@@ -49,11 +57,11 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
   let closing: Promise<void> | undefined;
 
   const exit = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  const ready = new Promise<void>((resolve, reject) => {
+  const ready = new Promise<Ready>((resolve, reject) => {
     worker.on("message", (report: Report) => {
       if (report.kind !== "ready") return;
       opened = true;
-      resolve();
+      resolve(report);
     });
     worker.once("exit", () => reject(new Error(death ?? "the database thread ended before it was ready")));
   });
@@ -103,6 +111,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
 
   worker.on("message", (report: Report) => {
     if (report.kind === "failed") death = report.message;
+    if (report.kind === "skipped") watch.skipped(report.reason);
     if (report.kind !== "answers") return;
     commits = report.commits;
     answers.push(...report.answers);
@@ -117,7 +126,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
     for (const answer of answers.splice(0)) settle(answer);
     const asked = closing !== undefined && waiting.size === 0 && death === undefined;
     const reason = death ?? `the database thread ended with code ${code}`;
-    if (!asked) onDeath(reason);
+    if (!asked) watch.died(reason);
     for (const { kind, reject } of waiting.values()) reject(deathError(kind, opened, reason));
     waiting.clear();
   });
@@ -179,7 +188,7 @@ function deathError(kind: Work["kind"], opened: boolean, reason: string): Gatewa
   return new GatewayError("UNAVAILABLE", message, { details: { outcome: "unknown" }, cause });
 }
 
-function busyError(): GatewayError {
+export function busyError(): GatewayError {
   const message = "too many calls are waiting for the database; try again";
   return new GatewayError("UNAVAILABLE", message, { retryAfterMs: RETRY_AFTER_MS });
 }

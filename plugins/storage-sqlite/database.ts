@@ -7,6 +7,7 @@ import { groupCommit, type GroupCommit } from "./group-commit.ts";
 import type { DatabaseOptions, MigrateWork, ReadWork, Space, SpaceWork, Value } from "./messages.ts";
 import { migrate } from "./migrations.ts";
 import { bindings, type Prepared, preparedStatements } from "./prepared.ts";
+import { createReplay, type Replay } from "./replay.ts";
 import { narrowIntegers } from "./values.ts";
 
 export interface Database {
@@ -17,17 +18,20 @@ export interface Database {
   /** @throws any error; `failureOf` converts it for the caller */
   space(work: SpaceWork): Space;
   readonly group: GroupCommit;
+  readonly replay: Replay;
   /** Checkpoints the log into the file and closes the file. */
   close(): void;
 }
 
 /** @throws Error naming the file and the next step. */
-export function openDatabase({ file, busyTimeoutMs }: DatabaseOptions): Database {
+export function openDatabase({ file, busyTimeoutMs }: DatabaseOptions, skipped: (reason: string) => void): Database {
   const writer = openWriter(file, busyTimeoutMs);
   const reader = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs, defensive: true });
   reader.exec("PRAGMA temp_store = MEMORY"); // sorting still works when the disk is full
   const writes = preparedStatements(writer);
   const reads = preparedStatements(reader);
+  const group = groupCommit(writer, writes);
+  const replay = createReplay({ database: file, writer, group, skipped });
 
   return {
     read({ kind, sql, params }) {
@@ -47,8 +51,10 @@ export function openDatabase({ file, busyTimeoutMs }: DatabaseOptions): Database
       if (action !== "read") giveBack(writer, action);
       return spaceOf(writer);
     },
-    group: groupCommit(writer, writes),
+    group,
+    replay,
     close() {
+      replay.close();
       reader.close();
       try {
         writer.exec("PRAGMA wal_checkpoint(TRUNCATE)");

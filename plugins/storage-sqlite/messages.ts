@@ -7,6 +7,8 @@ export interface DatabaseOptions {
   readonly file: string;
   /** Milliseconds a statement waits while another process locks the file; 0 fails at once. */
   readonly busyTimeoutMs: number;
+  /** Number of the file that the main thread appends to; undefined: none yet. */
+  readonly appending?: number | undefined;
 }
 
 export interface ReadWork {
@@ -28,6 +30,18 @@ export interface MigrateWork {
   readonly at: number;
 }
 
+/** How far appended transactions are to run: complete lines of the files. */
+export interface Position {
+  readonly file: number;
+  readonly bytes: number;
+}
+
+/** Runs what was appended so far. */
+export interface ReplayWork {
+  readonly kind: "replay";
+  readonly until: Position;
+}
+
 /** Work on the size of the file. `shrink` returns some free pages to the disk, `vacuum` rewrites the file without free pages. */
 export interface SpaceWork {
   readonly kind: "space";
@@ -43,7 +57,7 @@ export interface Space {
   readonly givesBack: boolean;
 }
 
-export type Work = ReadWork | TransactionWork | MigrateWork | SpaceWork;
+export type Work = ReadWork | TransactionWork | MigrateWork | SpaceWork | ReplayWork;
 
 /** Work with the id of its answer. */
 export type Request = Work & { readonly id: number };
@@ -68,8 +82,11 @@ export type Answer = Outcome & { readonly id: number };
 
 /** Database thread to main. */
 export type Report =
-  | { readonly kind: "ready" }
+  /** `nextFile`: number for a file of appended transactions. `isBehind`: some of them could not run, since the disk could not be written. */
+  | { readonly kind: "ready"; readonly nextFile: number; readonly isBehind: boolean }
   /** The file could not be opened; the thread ends. `message` names the file and the next step. */
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "answers"; readonly answers: readonly Answer[]; readonly commits: number }
+  /** An appended transaction can never run, and was skipped. */
+  | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "closed" };

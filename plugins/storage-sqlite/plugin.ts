@@ -39,9 +39,9 @@ export default definePlugin({
     const keeper = createKeeper({ storage, space, view, clock, log, stateDir: () => services.host.stateDir, signal });
     gateway.provide(Storage, storage);
     gateway.extend(Retention, "migrations", {
-      tables: ["svc_migrations"],
-      holds: "migration steps that were applied, by plugin",
-      rule: "never deleted; one row per step",
+      tables: ["svc_migrations", "svc_appended"],
+      holds: "migration steps that were applied, by plugin; how many appended transactions ran",
+      rule: "never deleted; one row per step, and one row",
     });
     gateway.serve(contract, {
       usage: () => keeper.usage(),

@@ -4,8 +4,9 @@ import type { Storage } from "@svc/sdk/storage";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { connect, type Connection } from "./connection.ts";
-import type { DatabaseOptions, Space, SpaceWork, Value, Work } from "./messages.ts";
-import { checkedParams, checkedSql, checkedStatement } from "./values.ts";
+import { AppendLog } from "./append-log.ts";
+import type { DatabaseOptions, Position, Space, SpaceWork, Value, Work } from "./messages.ts";
+import { checkedAppend, checkedParams, checkedSql, checkedStatement } from "./values.ts";
 
 /** Choice: unexpected ends of the database thread within this time after which it is not restarted. */
 const MAX_DEATHS = 5;
@@ -43,35 +44,46 @@ export interface StorageOwner {
 
 /** Dependencies of a storage, which tests replace; each has a default. */
 export interface StorageParts {
-  readonly clock?: Pick<Clock, "now" | "elapsed">;
-  readonly log?: Pick<Logger, "error">;
+  readonly clock?: Pick<Clock, "now" | "elapsed" | "setTimeout">;
+  readonly log?: Pick<Logger, "error" | "warn">;
   /** Starts a database thread. */
   readonly startThread?: (options: DatabaseOptions) => Worker;
 }
-
-const realClock: Pick<Clock, "now" | "elapsed"> = { now: () => Date.now(), elapsed: () => performance.now() };
 
 function startDatabaseThread(options: DatabaseOptions): Worker {
   const url = new URL("./worker.js", import.meta.url); // next to this file, both compiled and bundled
   return new Worker(url, { name: "storage-sqlite", workerData: options, execArgv: [] });
 }
 
+const realClock: Pick<Clock, "now" | "elapsed" | "setTimeout"> = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  setTimeout(work, ms) {
+    const timer = setTimeout(work, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Creates the service without opening a file. */
 export function createStorage(parts: StorageParts = {}): StorageOwner {
   const { clock = realClock, log, startThread = startDatabaseThread } = parts;
   let target: DatabaseOptions | undefined;
   let connection: Connection | undefined;
+  let appends: AppendLog | undefined;
   let deaths: { at: number; reason: string }[] = [];
   const counts = { transactions: 0, commits: 0, reads: 0, deaths: 0 };
 
   function start(options: DatabaseOptions): Connection {
-    const started = connect(startThread(options), (reason) => {
-      if (connection === started) connection = undefined;
-      counts.commits += started.commits();
-      if (target === undefined) return; // `open` reports the end of the thread, or `close` caused it
-      counts.deaths += 1;
-      deaths.push({ at: clock.elapsed(), reason });
-      log?.error({ reason, file: options.file }, "the database thread ended; the next call restarts it");
+    const started = connect(startThread({ ...options, appending: appends?.current }), {
+      died(reason) {
+        if (connection === started) connection = undefined;
+        counts.commits += started.commits();
+        if (target === undefined) return; // `open` reports the end of the thread, or `close` caused it
+        counts.deaths += 1;
+        deaths.push({ at: clock.elapsed(), reason });
+        log?.error({ reason, file: options.file }, "the database thread ended; the next call restarts it");
+      },
+      skipped: (reason) => log?.error({ reason }, "a stored record does not fit into its tables and was dropped"),
     });
     connection = started;
     return started;
@@ -94,7 +106,9 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
   const call = (work: Work) => connected().call(work);
 
   async function read(kind: "all" | "get", sql: string, params: Parameters<typeof checkedParams>[0]): Promise<Value> {
-    const value = await call({ kind, sql: checkedSql(sql), params: checkedParams(params) });
+    const work = { kind, sql: checkedSql(sql), params: checkedParams(params) };
+    if (appends?.concerns(work.sql) === true) await appends.run();
+    const value = await call(work);
     counts.reads += 1;
     return value;
   }
@@ -104,6 +118,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
       return target?.file ?? "";
     },
     async migrate(owner, steps) {
+      void appends?.run(); // its statements were written for the tables as they are
       await call({ kind: "migrate", owner, steps: steps.map(checkedSql), at: clock.now() });
     },
     // The caller names the type of its own rows; it cannot be checked here.
@@ -111,9 +126,16 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
     get: async <T>(sql: string, params?: Parameters<Storage["get"]>[1]) =>
       (await read("get", sql, params)) as T | undefined,
     async transaction(statements) {
-      const value = await call({ kind: "transaction", statements: statements.map(checkedStatement) });
+      const checked = statements.map(checkedStatement);
+      if (checked.some(({ sql }) => appends?.concerns(sql))) void appends?.run(); // the thread keeps the order of writes
+      const value = await call({ kind: "transaction", statements: checked });
       counts.transactions += 1;
       return value as Awaited<ReturnType<Storage["transaction"]>>; // result of group-commit.ts
+    },
+    async append(statements) {
+      if (target === undefined || appends === undefined) return unavailable("storage is not open");
+      await appends.append(statements.map(checkedAppend));
+      counts.transactions += 1;
     },
   };
 
@@ -124,11 +146,15 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
       if (target !== undefined || connection !== undefined) throw new Error("storage is open, or still closing");
       const options = { file: resolve(file), busyTimeoutMs };
       const started = start(options);
-      await started.ready;
+      const { nextFile, isBehind } = await started.ready;
       target = options;
+      const replay = async (until: Position) => (connection ?? connected()).call({ kind: "replay", until });
+      appends = new AppendLog({ database: options.file, first: nextFile, isBehind, replay, clock, log });
     },
     async close() {
       target = undefined;
+      await appends?.close();
+      appends = undefined;
       const open = connection;
       if (open === undefined) return;
       await open.close();

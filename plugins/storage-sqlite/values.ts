@@ -18,6 +18,12 @@ export function checkedStatement({ sql, params, expectChanges }: Statement): Sta
   return expectChanges === undefined ? checked : { ...checked, expectChanges };
 }
 
+/** As `checkedStatement`, for `append`. @throws TypeError also for `expectChanges` */
+export function checkedAppend(statement: Statement): Statement {
+  if (statement.expectChanges !== undefined) throw new TypeError("append cannot check expectChanges; use transaction");
+  return checkedStatement(statement);
+}
+
 /** @throws TypeError */
 export function checkedSql(sql: unknown): string {
   if (typeof sql !== "string") throw new TypeError(`SQL must be a string, not ${describe(sql)}`);

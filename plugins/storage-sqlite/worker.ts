@@ -8,6 +8,7 @@ import type {
   DatabaseOptions,
   Instruction,
   MigrateWork,
+  ReplayWork,
   Outcome,
   Report,
   Request,
@@ -15,7 +16,7 @@ import type {
   TransactionWork,
 } from "./messages.ts";
 
-type Write = (TransactionWork | MigrateWork | SpaceWork) & { readonly id: number };
+type Write = (TransactionWork | MigrateWork | ReplayWork | SpaceWork) & { readonly id: number };
 
 /**
  * Maximum transactions of one commit, and maximum milliseconds in which the commit accepts more: reads wait meanwhile.
@@ -71,6 +72,17 @@ function serve(database: Database): void {
   function runWrites(): void {
     const [first] = writes;
     if (first === undefined) return;
+    if (first.kind === "replay") {
+      let isMore = false;
+      const outcome = outcomeOf(() => {
+        isMore = database.replay.step(first.until);
+        return { value: undefined };
+      });
+      if (isMore) return; // the next turn continues, after reads
+      writes.shift();
+      answer([{ id: first.id, ...outcome }]);
+      return;
+    }
     if (first.kind !== "transaction") {
       writes.shift();
       const outcome = outcomeOf(() => {
@@ -117,9 +129,25 @@ function serve(database: Database): void {
   });
 }
 
+/** Runs everything that was appended before. @returns whether some of it could not run now */
+function catchUp({ replay }: Database, appending: number | undefined): boolean {
+  const until = { file: appending ?? replay.next - 1, bytes: Number.POSITIVE_INFINITY };
+  try {
+    while (replay.step(until));
+    if (appending === undefined) replay.close();
+    return false;
+  } catch (thrown) {
+    if (failureOf(thrown).code !== "UNAVAILABLE") throw thrown;
+    return true; // the disk is full: reads still work
+  }
+}
+
 try {
-  serve(openDatabase(workerData as DatabaseOptions)); // set by storage.ts
-  send({ kind: "ready" });
+  const options = workerData as DatabaseOptions; // set by storage.ts
+  const database = openDatabase(options, (reason) => send({ kind: "skipped", reason }));
+  const isBehind = catchUp(database, options.appending);
+  serve(database);
+  send({ kind: "ready", nextFile: database.replay.next, isBehind });
 } catch (thrown) {
   send({ kind: "failed", message: thrown instanceof Error ? thrown.message : String(thrown) });
 }

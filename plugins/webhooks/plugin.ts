@@ -33,7 +33,7 @@ export default definePlugin({
       if (emitter.isUsed()) void emitter.emit(run);
     };
     const queue = new WebhookQueue({ store, clock, log, finished, action: (id) => services.engine.action(id) });
-    const acceptance = new Acceptance({ store, finished, queued: (action) => queue.accepted(action) });
+    const acceptance = new Acceptance({ store, finished, queued: (webhook) => queue.accepted(webhook) });
 
     let files: TransformFiles | undefined;
     const running = () => files ?? unavailable("the plugin webhooks is still starting", { retryAfterMs: 500 });
@@ -98,7 +98,7 @@ export default definePlugin({
       },
       async replay({ params }) {
         const run = await replay(params.runId, store, clock);
-        queue.accepted(run.action);
+        queue.look(run.action);
         return { run };
       },
       enable: ({ params, principal }) => turn(params.id, true, principal.id),

@@ -99,7 +99,10 @@ export interface WebhookAction {
    * @throws GatewayError `INVALID_REQUEST`: the sender gets 400 with its message
    */
   prepare(fields: WebhookFields, context: WebhookActionContext): PreparedWebhook | Promise<PreparedWebhook>;
-  /** The whole effect as statements, run in the transaction that records the webhook: done when the sender gets the response. */
+  /**
+   * The whole effect as statements, run in the transaction that records the webhook. Statements without `expectChanges` may be written with
+   * `Storage.append`, so no data may refuse them.
+   */
   commit?(job: WebhookJob): readonly Statement[];
   /** Called after the statements of `commit` are durable. Not called if the process dies in between. */
   committed?(job: WebhookJob): void;

@@ -3,7 +3,7 @@
  * twice. Spec: design/reliability.md line 4.
  *
  * The senders keep a history; at the end a checker compares it with the stored records. SVC_FAULT_SECONDS sets how long they
- * post (default 8), SVC_FAULT_SEED repeats the moments of the kills.
+ * post (default 16), SVC_FAULT_SEED repeats the moments of the kills.
  */
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -13,7 +13,7 @@ import { openHookScene } from "./hook-scene.ts";
 import { HookSenders } from "./hook-senders.ts";
 import { createRandom, pause, SEED } from "./workload.ts";
 
-const SECONDS = Number(process.env["SVC_FAULT_SECONDS"] ?? 8);
+const SECONDS = Number(process.env["SVC_FAULT_SECONDS"] ?? 16);
 /** Maximum lifetime of a gateway in milliseconds, from its first response. */
 const LONGEST_LIFE_MS = 1_500;
 

@@ -8,8 +8,8 @@ export const KEY_LIFETIME_MS = 24 * 3_600_000;
 
 export interface AcceptanceOptions {
   readonly store: RunStore;
-  /** Called when a run was queued. */
-  queued(action: string): void;
+  /** Called for a webhook that is recorded, but not done. */
+  queued(webhook: AcceptedWebhook): void;
   /** Called when recording the run also completed it. */
   finished(run: WebhookRun): void;
 }
@@ -39,7 +39,7 @@ export class Acceptance {
 
   async #accept(webhook: AcceptedWebhook): Promise<WebhookReceipt> {
     const { store, queued, finished } = this.#options;
-    const { runId, action, prepared, acceptedAt, effect } = webhook;
+    const { runId, prepared, acceptedAt, effect } = webhook;
     try {
       await store.accept(webhook, acceptedAt + KEY_LIFETIME_MS);
     } catch (error) {
@@ -47,7 +47,7 @@ export class Acceptance {
       return this.#repeated(webhook);
     }
     if (effect) finished(doneAtOnce(webhook));
-    else queued(action);
+    else queued(webhook);
     return { runId, reply: prepared.reply ?? {}, repeated: false };
   }
 

@@ -6,9 +6,9 @@ import { persist } from "@svc/kit/persist";
 import { isGatewayStopping } from "@svc/kit/runs";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, ERRORS, GatewayError, isGatewayError, type Logger, untilAborted } from "@svc/sdk";
-import type { ServedWebhookAction, WebhookRun } from "@svc/sdk/webhooks";
+import type { AcceptedWebhook, ServedWebhookAction, WebhookRun } from "@svc/sdk/webhooks";
 import type { RunRecord } from "./run-records.ts";
-import type { RunStore } from "./run-store.ts";
+import type { Attempt, RunStore } from "./run-store.ts";
 
 /** Choice: milliseconds before each further attempt after a failure; after the last attempt the run has failed for good. */
 export const RETRY_MS: readonly number[] = [1_000, 5_000, 30_000, 120_000, 600_000];
@@ -16,6 +16,8 @@ export const RETRY_MS: readonly number[] = [1_000, 5_000, 30_000, 120_000, 600_0
 export const MAX_ATTEMPTS = 50;
 /** Choice: runs of one action in flight at a time; the others wait on disk. */
 const MAX_IN_FLIGHT = 16;
+/** Choice: milliseconds after which a first attempt is recorded as running. The record of a shorter one only changes when the attempt ends. */
+const CLAIM_MS = 250;
 /** Choice: interval of the sweep that finds due runs missed by notifications. */
 const POLL_MS = 30_000;
 /** Choice: milliseconds until the next poll of an action whose plugin is absent. */
@@ -40,6 +42,8 @@ export class WebhookQueue {
   /** Ids of runs by action. */
   readonly #inFlight = new Map<string, Set<string>>();
   readonly #running = new Set<Promise<void>>();
+  /** Actions with runs that may be due on disk and are not in flight. */
+  readonly #behind = new Set<string>();
   /** Actions being polled; the value says whether to poll again afterwards. */
   readonly #polling = new Map<string, boolean>();
   #isStarted = false;
@@ -61,12 +65,24 @@ export class WebhookQueue {
   start(): void {
     if (this.#isStarted || this.#stopping.signal.aborted) return;
     this.#isStarted = true;
-    void this.#begin();
+    void this.#resume();
   }
 
-  /** Call this when a run of this action was recorded. */
-  accepted(action: string): void {
+  /** Call this when a webhook was recorded that is not done yet. */
+  accepted(webhook: AcceptedWebhook): void {
+    const { action } = webhook;
+    const served = this.#isOpen && !this.#behind.has(action) ? this.#options.action(action) : undefined;
+    if (served?.isServing !== true || this.#idsOf(action).size >= MAX_IN_FLIGHT) return this.look(action);
+    this.#begin(recordOf(webhook), served, true);
+  }
+
+  /** Call this when a run of this action is due. */
+  look(action: string): void {
     void this.#poll(action);
+  }
+
+  get #isOpen(): boolean {
+    return !this.#stopping.signal.aborted && !this.#isPaused;
   }
 
   /** Call this when the gateway is about to stop. Webhooks that arrive now wait on disk for the next start. */
@@ -82,14 +98,14 @@ export class WebhookQueue {
     await Promise.all(this.#running);
   }
 
-  async #begin(): Promise<void> {
+  async #resume(): Promise<void> {
     const { clock, log } = this.#options;
     try {
       await this.#pollAll();
     } catch (err) {
       if (this.#stopping.signal.aborted) return;
       log.warn({ err }, "accepted webhooks cannot be resumed yet; retrying in 5 s");
-      return this.#later(RETRY_START_MS, () => void this.#begin());
+      return this.#later(RETRY_START_MS, () => void this.#resume());
     }
     if (this.#stopping.signal.aborted) return;
     const poll = () =>
@@ -129,7 +145,8 @@ export class WebhookQueue {
 
   /** Starts the due runs, up to the limit. Never rejects. */
   async #poll(action: string): Promise<void> {
-    if (this.#stopping.signal.aborted || this.#isPaused) return;
+    this.#behind.add(action);
+    if (!this.#isOpen) return;
     if (this.#polling.has(action)) return void this.#polling.set(action, true);
     this.#polling.set(action, false);
     try {
@@ -144,18 +161,22 @@ export class WebhookQueue {
 
   async #beginDue(action: string): Promise<void> {
     const { store, clock } = this.#options;
-    const room = MAX_IN_FLIGHT - this.#idsOf(action).size;
-    if (room <= 0) return; // each run polls again when it ends
+    const ids = this.#idsOf(action);
+    if (ids.size >= MAX_IN_FLIGHT) return; // each run polls again when it ends
     const served = this.#options.action(action);
     if (!served) return this.#pollIn(action, ABSENT_MS);
     if (!served.isServing) return this.#pollIn(action, STARTING_MS);
-    const now = clock.now();
-    for (const record of await store.due(action, now, room)) {
-      if (this.#idsOf(action).has(record.run.runId) || this.#stopping.signal.aborted || this.#isPaused) continue;
-      const ended = this.#execute(record, served);
-      this.#running.add(ended);
-      void ended.then(() => this.#running.delete(ended));
-    }
+    const due = await store.due(action, clock.now(), MAX_IN_FLIGHT + ids.size); // those in flight may be among them
+    const fresh = due.filter(({ run }) => !ids.has(run.runId));
+    const room = this.#isOpen ? MAX_IN_FLIGHT - ids.size : 0;
+    for (const record of fresh.slice(0, room)) this.#begin(record, served, false);
+    if (fresh.length <= room && due.length < MAX_IN_FLIGHT) this.#behind.delete(action);
+  }
+
+  #begin(record: RunRecord, served: ServedWebhookAction, isNew: boolean): void {
+    const ended = this.#execute(record, served, isNew);
+    this.#running.add(ended);
+    void ended.then(() => this.#running.delete(ended));
   }
 
   #idsOf(action: string): Set<string> {
@@ -164,29 +185,50 @@ export class WebhookQueue {
     return ids;
   }
 
-  /** Makes one attempt. Never rejects. */
-  async #execute(record: RunRecord, served: ServedWebhookAction): Promise<void> {
-    const { store, clock, log } = this.#options;
+  /** Makes one attempt. Never rejects. @param isNew no other process can know the run */
+  async #execute(record: RunRecord, served: ServedWebhookAction, isNew: boolean): Promise<void> {
+    const { store, clock, log, finished } = this.#options;
     const { runId, action, attempts } = record.run;
     const ids = this.#idsOf(action);
     ids.add(runId);
+    const attempt: Attempt = { runId, number: attempts + 1, startedAt: clock.now(), isClaimed: false };
+    const claim = async () => {
+      await store.claim(attempt);
+      attempt.isClaimed = true;
+    };
     try {
-      await store.claim(record, clock.now());
-      const { write, isOver } = await this.#attempt(record, served, attempts + 1);
+      if (!isNew) await claim();
+      const late = isNew ? this.#unlessOver(claim, runId) : undefined;
+      const { write, over } = await this.#attempt(record, served, attempt);
+      await late?.();
       await persist(write, { clock, signal: this.#stopping.signal }); // the run has ended; only the write is repeated
-      if (isOver) await this.#notify(runId);
+      if (over) finished(over);
     } catch (err) {
       // Another process has the run, or storage failed: the record is authoritative and is read again.
       if (!isGatewayError(err) || err.code !== "CONFLICT")
         log.warn({ err, runId }, "a webhook attempt could not be started or recorded; the queue will retry it");
     } finally {
       ids.delete(runId);
-      void this.#poll(action);
+      if (this.#behind.has(action)) this.look(action);
     }
   }
 
+  /** Claims a run that takes longer. @returns a function for its end: after it, nothing more is claimed. It never rejects */
+  #unlessOver(claim: () => Promise<void>, runId: string): () => Promise<void> {
+    let claiming: Promise<void> | undefined;
+    const cancel = this.#options.clock.setTimeout(() => {
+      claiming = claim().catch((err: unknown) =>
+        this.#options.log.warn({ err, runId }, "a webhook in progress could not be recorded as running"),
+      );
+    }, CLAIM_MS);
+    return async () => {
+      cancel();
+      await claiming;
+    };
+  }
+
   /** @returns how to record the outcome */
-  async #attempt(record: RunRecord, action: ServedWebhookAction, attempt: number): Promise<Ending> {
+  async #attempt(record: RunRecord, action: ServedWebhookAction, attempt: Attempt): Promise<Ending> {
     const { store, clock } = this.#options;
     const { runId, mapping, acceptedAt } = record.run;
     const ending = new AnySignal(this.#stopping.signal, action.signal);
@@ -194,13 +236,15 @@ export class WebhookQueue {
     try {
       signal.throwIfAborted();
       if (!record.job) throw new GatewayError("INTERNAL", "the run has no job");
-      const work = { runId, attempt, mapping, acceptedAt, ...record.job };
+      const work = { runId, attempt: attempt.number, mapping, acceptedAt, ...record.job };
       const result = await untilAborted(action.run(work, signal), signal);
-      return { write: () => store.done(runId, attempt, clock.now(), result), isOver: true };
+      const endedAt = clock.now();
+      const over = { ...endOf(record, attempt, endedAt), status: "done", ...result } as const;
+      return { write: () => store.done(attempt, endedAt, result), over };
     } catch (error) {
       if (signal.aborted || isGatewayStopping(error)) {
         const reason = "its plugin or the gateway stopped";
-        return { write: () => store.again(runId, attempt, clock.now(), reason, false), isOver: false };
+        return { write: () => store.again(attempt, clock.now(), reason, false) };
       }
       return this.#afterFailure(record, attempt, error);
     } finally {
@@ -208,35 +252,69 @@ export class WebhookQueue {
     }
   }
 
-  #afterFailure(record: RunRecord, attempt: number, error: unknown): Ending {
+  #afterFailure(record: RunRecord, attempt: Attempt, error: unknown): Ending {
     const { store, clock, log } = this.#options;
     const { runId, action } = record.run;
     const known = isGatewayError(error);
     const reason = known ? error.message : "the plugin of this action failed; see the log of the gateway";
     const mayPass = !known || ERRORS[error.code].retry;
-    const wait = attempt >= MAX_ATTEMPTS ? undefined : RETRY_MS[record.failures];
+    const wait = attempt.number >= MAX_ATTEMPTS ? undefined : RETRY_MS[record.failures];
     if (!mayPass || wait === undefined) {
-      log.warn({ runId, action, attempt, reason }, "a webhook failed for good; see: svc hooks runs --status failed");
-      return { write: () => store.failed(runId, attempt, clock.now(), reason), isOver: true };
+      log.warn(
+        { runId, action, attempt: attempt.number, reason },
+        "a webhook failed for good; see: svc hooks runs --status failed",
+      );
+      const endedAt = clock.now();
+      const over = { ...endOf(record, attempt, endedAt), status: "failed", reason } as const;
+      return { write: () => store.failed(attempt, endedAt, reason), over };
     }
     const inMs = Math.max(wait, (known ? error.retryAfterMs : undefined) ?? 0);
-    log.info({ runId, action, attempt, reason, inMs }, "a webhook attempt failed; retrying later");
+    log.info({ runId, action, attempt: attempt.number, reason, inMs }, "a webhook attempt failed; retrying later");
     const write = async () => {
-      await store.again(runId, attempt, clock.now() + inMs, reason, true);
+      await store.again(attempt, clock.now() + inMs, reason, true);
       this.#pollIn(action, inMs);
     };
-    return { write, isOver: false };
+    return { write };
   }
+}
 
-  async #notify(runId: string): Promise<void> {
-    const found = await this.#options.store.find(runId);
-    if (found) this.#options.finished(found.run);
-  }
+function recordOf({
+  runId,
+  mapping,
+  action,
+  acceptedAt,
+  prepared,
+  wrapped,
+  contentSource,
+}: AcceptedWebhook): RunRecord {
+  const { params, reply = {}, sessionKey } = prepared;
+  const run = { runId, status: "queued", mapping, action, acceptedAt, attempts: 0 } as const;
+  return {
+    run: sessionKey === undefined ? run : { ...run, sessionKey },
+    job: { params, wrapped, contentSource },
+    reply,
+    failures: 0,
+  };
+}
+
+function endOf({ run }: RunRecord, { startedAt, number }: Attempt, endedAt: number) {
+  const { runId, mapping, action, acceptedAt, sessionKey, replayOf } = run;
+  return {
+    runId,
+    mapping,
+    action,
+    acceptedAt,
+    startedAt,
+    endedAt,
+    attempts: number,
+    ...(sessionKey === undefined ? {} : { sessionKey }),
+    ...(replayOf === undefined ? {} : { replayOf }),
+  };
 }
 
 /** How to record the outcome of an attempt. */
 interface Ending {
   write(): Promise<void>;
-  /** Whether the run is done or has failed for good. */
-  readonly isOver: boolean;
+  /** The run, if it is done or has failed for good. */
+  readonly over?: WebhookRun;
 }

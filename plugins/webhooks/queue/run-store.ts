@@ -9,6 +9,17 @@ import { COLUMNS, insert, type NewRun, type RunRecord, STEPS, take, type TakenKe
 
 const DEFAULT_LIMIT = 50;
 
+/** An attempt of a run. */
+export interface Attempt {
+  readonly runId: string;
+  /** From 1. */
+  readonly number: number;
+  /** epoch ms */
+  readonly startedAt: number;
+  /** Whether the record says that it is running. False only for the first attempt of a run that this process accepted. */
+  isClaimed: boolean;
+}
+
 export class RunStore {
   readonly #storage: () => Storage;
   #migrated: { readonly storage: Storage; readonly done: Promise<void> } | undefined;
@@ -38,7 +49,10 @@ export class RunStore {
   async accept(webhook: AcceptedWebhook, expiresAt: number): Promise<void> {
     const { keys, effect = [] } = webhook;
     const storage = await this.#open();
-    await storage.transaction([...keys.flatMap((key) => take(key, webhook, expiresAt)), insert(webhook), ...effect]);
+    const statements = [insert(webhook), ...effect];
+    if (keys.length === 0 && effect.every(({ expectChanges }) => expectChanges === undefined))
+      return storage.append(statements);
+    await storage.transaction([...keys.flatMap((key) => take(key, webhook, expiresAt)), ...statements]);
   }
 
   /** Runs that currently hold these keys, by position. */
@@ -97,48 +111,58 @@ export class RunStore {
   }
 
   /** Marks a queued run as running. @throws GatewayError `CONFLICT` another process has claimed it */
-  async claim({ run }: RunRecord, now: number): Promise<void> {
+  async claim({ runId, number, startedAt }: Attempt): Promise<void> {
     const storage = await this.#open();
     await storage.transaction([
       {
         sql: `UPDATE webhook_runs SET status = 'running', attempts = attempts + 1, started_at = ?, next_attempt_at = NULL
               WHERE run_id = ? AND status = 'queued' AND attempts = ?`,
-        params: [now, run.runId, run.attempts],
+        params: [startedAt, runId, number - 1],
         expectChanges: 1,
       },
     ]);
   }
 
-  /** @param attempt number of the attempt that succeeded */
-  done(runId: string, attempt: number, now: number, { summary, details }: WebhookResult): Promise<void> {
-    return this.#end(runId, attempt, {
+  done(attempt: Attempt, now: number, { summary, details }: WebhookResult): Promise<void> {
+    return this.#end(attempt, {
       sql: "status = 'done', job = NULL, reason = NULL, ended_at = ?, summary = ?, details = ?",
       params: [now, summary ?? null, details === undefined ? null : JSON.stringify(details)],
     });
   }
 
   /** Preserves the job, so that the run can be replayed. */
-  failed(runId: string, attempt: number, now: number, reason: string): Promise<void> {
-    return this.#end(runId, attempt, {
+  failed(attempt: Attempt, now: number, reason: string): Promise<void> {
+    return this.#end(attempt, {
       sql: "status = 'failed', ended_at = ?, reason = ?, failures = failures + 1",
       params: [now, reason],
     });
   }
 
   /** @param counts false if the attempt was interrupted, which does not count as a failure of the run */
-  again(runId: string, attempt: number, at: number, reason: string | undefined, counts: boolean): Promise<void> {
-    return this.#end(runId, attempt, {
+  again(attempt: Attempt, at: number, reason: string | undefined, counts: boolean): Promise<void> {
+    return this.#end(attempt, {
       sql: `status = 'queued', next_attempt_at = ?, reason = ?, failures = failures + ${counts ? 1 : 0}`,
       params: [at, reason ?? null],
     });
   }
 
-  async #end(runId: string, attempt: number, set: { sql: string; params: readonly SqlValue[] }): Promise<void> {
+  async #end(
+    { runId, number, startedAt, isClaimed }: Attempt,
+    set: { sql: string; params: readonly SqlValue[] },
+  ): Promise<void> {
     const storage = await this.#open();
+    if (!isClaimed)
+      return storage.append([
+        {
+          sql: `UPDATE webhook_runs SET attempts = 1, started_at = ?, next_attempt_at = NULL, ${set.sql}
+                WHERE run_id = ? AND status = 'queued' AND attempts = 0`,
+          params: [startedAt, ...set.params, runId],
+        },
+      ]);
     await storage.transaction([
       {
         sql: `UPDATE webhook_runs SET ${set.sql} WHERE run_id = ? AND status = 'running' AND attempts = ?`,
-        params: [...set.params, runId, attempt],
+        params: [...set.params, runId, number],
         expectChanges: 1,
       },
     ]);

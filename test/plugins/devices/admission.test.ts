@@ -27,6 +27,7 @@ function breakable(broken: { reads: boolean; writes: boolean }, fail: () => neve
         migrate: (owner, steps) => storage.migrate(owner, steps),
         all: async (sql, params) => (broken.reads ? fail() : storage.all(sql, params)),
         get: async (sql, params) => (broken.reads ? fail() : storage.get(sql, params)),
+        append: async (statements) => (broken.writes ? fail() : storage.append(statements)),
         transaction: async (statements) => (broken.writes ? fail() : storage.transaction(statements)),
       });
       gateway.start(async () => {

@@ -11,7 +11,21 @@ const add = (id: number) =>
 const count = async () => (await storage.get<{ count: number }>("SELECT count(*) AS count FROM blobs"))?.count;
 
 await storage.migrate("filler", ["CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB)"]);
+await storage.migrate("events", ["CREATE TABLE events (id INTEGER PRIMARY KEY, text TEXT)"]);
 limit("1000000");
+const note = (id: number) =>
+  storage.append([{ sql: "INSERT INTO events VALUES (?, ?)", params: [id, "x".repeat(20_000)] }]);
+let noted = 0;
+for (; noted < 1_000; noted += 1)
+  if (
+    await note(noted).then(
+      () => false,
+      () => true,
+    )
+  )
+    break;
+const events = async () => (await storage.get<{ count: number }>("SELECT count(*) AS count FROM events"))?.count ?? 0;
+const isReadable = (await events()) <= noted;
 let acknowledged = 0;
 let refusal: unknown;
 for (; acknowledged < 1_000; acknowledged += 1) {
@@ -26,6 +40,10 @@ const during = { count: await count(), refused: together.filter(({ status }) => 
 limit("unlimited");
 await add(3_000);
 const after = await count();
+await note(3_000);
+const eventsAfter = await events();
 await close();
 const { code, retryAfterMs } = isGatewayError(refusal) ? refusal : { code: String(refusal), retryAfterMs: undefined };
-process.stdout.write(JSON.stringify({ acknowledged, code, retryAfterMs, during, after }));
+process.stdout.write(
+  JSON.stringify({ acknowledged, code, retryAfterMs, during, after, noted, isReadable, eventsAfter }),
+);

@@ -10,7 +10,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
-const ROUNDS = 8;
+const ROUNDS = 16;
 const script = fileURLToPath(new URL("./durable-writer.js", import.meta.url));
 
 /** Ids printed by a writer that is killed `delayMs` after its first one. */

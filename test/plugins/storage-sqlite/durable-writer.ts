@@ -1,4 +1,4 @@
-/** Child process of durability.test.ts: eight concurrent writers; prints each id after its transaction was confirmed. */
+/** Child process of durability.test.ts: eight concurrent writers, half of which append; prints each id after its transaction was confirmed. */
 import { writeSync } from "node:fs";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
@@ -9,10 +9,10 @@ await storage.migrate("writer", ["CREATE TABLE acknowledged (id TEXT PRIMARY KEY
 async function write(writer: number): Promise<never> {
   for (let n = 0; ; n += 1) {
     const id = `${round}-${writer}-${n}`;
-    await storage.transaction([
-      { sql: "INSERT INTO acknowledged VALUES (?, '')", params: [id] },
-      { sql: "UPDATE acknowledged SET twin = ? WHERE id = ?", params: [id, id], expectChanges: 1 },
-    ]);
+    const insert = { sql: "INSERT INTO acknowledged VALUES (?, '')", params: [id] };
+    const update = { sql: "UPDATE acknowledged SET twin = twin || ? WHERE id = ?", params: [id, id] };
+    if (writer % 2 === 0) await storage.append([insert, update]);
+    else await storage.transaction([insert, { ...update, expectChanges: 1 }]);
     writeSync(1, `${id}\n`); // at once, also when the next instant is the last
   }
 }

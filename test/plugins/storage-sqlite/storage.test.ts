@@ -263,7 +263,7 @@ function cutDatabase(file: string): void {
 async function mortal(t: TestContext) {
   const threads: Worker[] = [];
   let now = 0;
-  const clock = { now: () => now, elapsed: () => now };
+  const clock = { now: () => now, elapsed: () => now, setTimeout: () => () => {} };
   const startThread = (workerData: unknown) => {
     const url = new URL("../../../plugins/storage-sqlite/worker.js", import.meta.url);
     const thread = new Worker(url, { workerData });

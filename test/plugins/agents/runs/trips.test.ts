@@ -26,6 +26,7 @@ function counting(real: Storage) {
     migrate: (...args) => real.migrate(...args),
     all: (...args) => trip(() => real.all(...args)),
     get: (...args) => trip(() => real.get(...args)),
+    append: (...args) => real.append(...args),
     transaction: async (statements) => {
       counts.transactions += 1;
       const kind =
