@@ -6,6 +6,9 @@ import { residentMiB } from "../machine.ts";
 import { serverScript, startServer } from "../server-process.ts";
 import type { Subject } from "../suite.ts";
 
+/** Until the garbage collector has given back what a start needed, which it does after 8 s without work. ms */
+const IDLE_MS = 15_000;
+
 /** One round: all three servers idle concurrently, without affecting each other. */
 async function idle(full: StateDir, minimal: StateDir, ms: number): Promise<[number, number, number]> {
   await using fullGateway = await runGateway(full);
@@ -17,11 +20,11 @@ async function idle(full: StateDir, minimal: StateDir, ms: number): Promise<[num
 
 export const idleMemory: Subject = {
   name: "idle-memory",
-  async measure({ rounds, idleMs }) {
+  async measure({ rounds }) {
     await using full = await makeStateDir();
     await using minimal = await makeStateDir({ plugins: { use: [...MINIMAL] } });
     const taken: [number, number, number][] = [];
-    for (let round = 0; round < rounds; round++) taken.push(await idle(full, minimal, idleMs));
+    for (let round = 0; round < rounds; round++) taken.push(await idle(full, minimal, IDLE_MS));
     const bare = { name: "bare ws", rounds: taken.map(([, , mib]) => mib) };
     const row = (figure: string, ours: readonly number[], limit: number): Row => ({
       subject: "idle memory",
