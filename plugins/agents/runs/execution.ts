@@ -129,10 +129,11 @@ async function withMessages(
   request: LiveRun["request"],
 ): Promise<Loaded> {
   const loaded = await reading;
-  if (written.length === 0 || !loaded.entry) return load(request, env);
+  if (written.length === 0) return load(request, env);
+  const entry = loaded.entry ?? (await env.services.sessions.get(request.sessionKey));
   const { items } = loaded.context;
   const earlier = items.filter(({ id }) => !written.some((item) => item.id === id));
-  return { ...loaded, context: { ...loaded.context, items: [...earlier, ...written] } };
+  return { ...loaded, entry, context: { ...loaded.context, items: [...earlier, ...written] } };
 }
 
 /** Replaces the conversation of the session with the one given by the caller. */

@@ -50,7 +50,11 @@ function describe(
   { system, workspace, directory, tools, skills }: PromptReport,
   { entry, sessionKey, model, limits: { bootstrapMaxChars, bootstrapTotalMaxChars } }: ReportContext,
 ) {
-  const offered = tools.offer(model, false).tools;
+  const entries = tools.offer(model, false).tools.map(({ name, description, parameters }) => ({
+    name,
+    summaryChars: description.length,
+    ...sizeOf(Object(parameters)),
+  }));
   const projectContextChars = workspace.text.length;
   return {
     source: "run",
@@ -76,14 +80,26 @@ function describe(
       entries: (skills?.skills ?? []).map(({ name, chars }) => ({ name, blockChars: chars })),
     },
     tools: {
-      listChars: offered.reduce((sum, { name, description }) => sum + name.length + description.length, 0),
-      schemaChars: offered.reduce((sum, { parameters }) => sum + JSON.stringify(parameters).length, 0),
-      entries: offered.map(({ name, description, parameters }) => ({
-        name,
-        summaryChars: description.length,
-        schemaChars: JSON.stringify(parameters).length,
-        propertiesCount: Object.keys(Object((parameters as { properties?: unknown }).properties)).length,
-      })),
+      listChars: entries.reduce((sum, { name, summaryChars }) => sum + name.length + summaryChars, 0),
+      schemaChars: entries.reduce((sum, { schemaChars }) => sum + schemaChars, 0),
+      entries,
     },
   };
+}
+
+interface SchemaSize {
+  readonly schemaChars: number;
+  readonly propertiesCount: number;
+}
+
+/** By schema: a tool keeps its own from run to run. */
+const sizes = new WeakMap<object, SchemaSize>();
+
+function sizeOf(schema: object): SchemaSize {
+  const known = sizes.get(schema);
+  if (known) return known;
+  const { properties } = schema as { readonly properties?: unknown };
+  const size = { schemaChars: JSON.stringify(schema).length, propertiesCount: Object.keys(Object(properties)).length };
+  sizes.set(schema, size);
+  return size;
 }

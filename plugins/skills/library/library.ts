@@ -78,6 +78,7 @@ export class Library {
   readonly #manifests: ManifestCache = new Map();
   readonly #scans = new Map<string, { readonly at: number; readonly found: Promise<Found> }>();
   readonly #programs = new Map<string, { readonly at: number; readonly file: string | undefined }>();
+  readonly #places = new Map<string, { readonly at: number; readonly found: Promise<string> }>();
 
   constructor(sources: LibrarySources) {
     this.#sources = sources;
@@ -93,6 +94,7 @@ export class Library {
     this.#scans.clear();
     this.#manifests.clear();
     this.#programs.clear();
+    this.#places.clear();
   }
 
   /** @throws GatewayError `INVALID_REQUEST` for an unknown agent */
@@ -105,22 +107,30 @@ export class Library {
     const byName = new Map(found.flatMap(({ skills }) => skills).map((skill) => [skill.name, skill])); // the last source wins
     const all = [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const isConfigured = await this.#configured(all);
-    const places = await Promise.all(
-      agents.list().map(async (one) => realpath(one.workspace).catch(() => one.workspace)),
-    );
+    const places = await Promise.all(agents.list().map((one) => this.#placeOf(one.workspace)));
     const judged = all.map((skill) => this.#judge(skill, { agentId, places, isConfigured }));
     return { workspace, all: await Promise.all(judged), problems: found.flatMap(({ problems }) => problems) };
   }
 
   #scan(root: Root): Promise<Found> {
+    const { config } = this.#sources;
+    const key = `${root.source}\0${root.directory}`;
+    return this.#recent(this.#scans, key, () => scan(root, config().limits, this.#manifests));
+  }
+
+  #placeOf(workspace: string): Promise<string> {
+    return this.#recent(this.#places, workspace, () => realpath(workspace).catch(() => workspace));
+  }
+
+  /** What was found a moment ago: runs that begin together do not search again. */
+  #recent<T>(kept: Map<string, { readonly at: number; readonly found: T }>, key: string, find: () => T): T {
     const { config, clock } = this.#sources;
     const { watch, watchDebounceMs } = config().load;
-    const key = `${root.source}\0${root.directory}`;
-    const known = this.#scans.get(key);
+    const known = kept.get(key);
     const now = clock.elapsed();
     if (known && (!watch || now - known.at < watchDebounceMs)) return known.found;
-    const found = scan(root, config().limits, this.#manifests);
-    this.#scans.set(key, { at: now, found });
+    const found = find();
+    kept.set(key, { at: now, found });
     return found;
   }
 
