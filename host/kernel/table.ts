@@ -38,6 +38,15 @@ export class Table<Live extends { readonly owner: Owner }> {
     };
   }
 
+  /** @returns a function that returns what `make` makes of the entries; it is made again only after a change */
+  derived<T>(make: (entries: readonly Live[]) => T): () => T {
+    let kept: { readonly version: number; readonly made: T } | undefined;
+    return () => {
+      if (kept?.version !== this.version) kept = { version: this.version, made: make(this.list()) };
+      return kept.made;
+    };
+  }
+
   #changed(): void {
     this.#inOrder = undefined;
     this.version++;

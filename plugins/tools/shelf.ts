@@ -56,8 +56,19 @@ export class ToolShelf {
 
   /** One tool, if the policy allows it. Scopes are not checked here: the caller reports a missing scope. */
   find(name: string, scene: ToolScene): KnownTool | undefined {
-    const known = this.all().find((one) => one.name === name);
+    const known = this.#known(name);
     return known && this.#from.judge([known], scene)[0];
+  }
+
+  #known(name: string): KnownTool | undefined {
+    const { tools, sources } = this.#from;
+    const found = tools.get(name);
+    if (found) return { name, tool: found.value, contribution: { id: name, plugin: found.plugin } };
+    for (const { id, plugin, value } of sources.list()) {
+      for (const [known, tool] of value.tools())
+        if (known === name) return { name, tool, contribution: { id, plugin } };
+    }
+    return undefined;
   }
 
   #tell(name: string, plugin: string): void {

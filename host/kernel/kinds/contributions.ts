@@ -70,7 +70,7 @@ export function viewOf<T>(live: LiveTables, point: ExtensionPoint<T>): Extension
   const find = (id: string) => table.get(contributionName(point.id, id)) as (LiveContribution<T> & Owned) | undefined; // typed by the point
   const shown = ({ id, value, owner }: LiveContribution<T>): Contribution<T> => ({ id, plugin: owner.id, value });
   return {
-    list: () => contributionsTo(live, point).map(shown),
+    list: table.derived(() => Object.freeze(contributionsTo(live, point).map(shown))),
     get: (id) => {
       const found = find(id);
       return found && shown(found);

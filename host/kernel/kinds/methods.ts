@@ -54,10 +54,11 @@ export const methods = defineKind<DeclaredMethod, LiveMethod>({
   problems: ({ method }) => [...problemsOf(method)],
 });
 
-/** Method names listed in `hello-ok`. */
-export function advertised(live: LiveTables): readonly string[] {
-  const all = live.table(methods).list();
-  return all.flatMap(({ method }) => (method.advertised === false ? [] : [method.name]));
+/** Returns the method names listed in `hello-ok`. */
+export function advertised(live: LiveTables): () => readonly string[] {
+  return live
+    .table(methods)
+    .derived((all) => all.flatMap(({ method }) => (method.advertised === false ? [] : [method.name])));
 }
 
 /** Checks that a method has a summary, a valid scope, strict object params and a result schema. */

@@ -50,11 +50,13 @@ export type Visitor = Pick<HandshakeContext, "connectionId" | "peer" | "nonce">;
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #hooks;
+  readonly #methods: () => readonly string[];
   #refusing = false;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
-    const { hooks } = options;
+    const { hooks, kinds } = options;
+    this.#methods = advertised(kinds);
     this.#hooks = {
       authenticate: hooks.emitter(HOOKS.authenticate),
       pairing: hooks.emitter(HOOKS.pairing),
@@ -146,7 +148,7 @@ export class Admission {
       protocol: PROTOCOL,
       server: { version: VERSION, connId },
       features: {
-        methods: [...advertised(kinds)],
+        methods: [...this.#methods()],
         events: [connectChallenge.name, tick.name, shutdown.name, ...kinds.table(events).names()],
       },
       snapshot: {
