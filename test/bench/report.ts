@@ -74,6 +74,9 @@ const NOTES = `- start: from spawn to the answer to \`connect\`; bare: to the fi
 - webhooks: bare servers check no credential. \`note\` is an action of the benchmark that does what \`wake\` does, spread over
   sessions of 100 events, since one session takes 1,000 and these are never told. Nothing is told or woken meanwhile.
 - store: what is compared is the same method on a small store, not a bare server.
+- growth: what is compared is the same gateway with a tenth of the records. Sessions and messages grow in \`store\`, events in
+  \`wakes\`, devices in \`handshake\`.
+- crowd: \`agents.defaults.maxConcurrent\` is 1,000 here; the delay of the event loop is that of all rounds.
 - stream: the targets are those of \`/v1/chat/completions\`, held against \`chat.send\`, which also stores the question
   twice before it asks. \`agents.defaults.maxConcurrent\` is 16 here; with its default of 4 twelve of the 16 streams would
   wait. The first token is the first \`assistant\` event; the 20 ms the model waits before a paced token are subtracted.

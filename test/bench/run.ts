@@ -15,8 +15,10 @@ import { killServers } from "./server-process.ts";
 import { chatApis } from "./subjects/chat-apis.ts";
 import { cli } from "./subjects/cli.ts";
 import { connectionMemory } from "./subjects/connection-memory.ts";
+import { crowd } from "./subjects/crowd.ts";
 import { eventLoop } from "./subjects/event-loop.ts";
 import { fanOut } from "./subjects/fan-out.ts";
+import { growth } from "./subjects/growth.ts";
 import { handshake } from "./subjects/handshake.ts";
 import { http } from "./subjects/http.ts";
 import { idleMemory } from "./subjects/idle-memory.ts";
@@ -47,8 +49,10 @@ const SUBJECTS: readonly Subject[] = [
   fanOut,
   connectionMemory,
   store,
+  growth,
   stream,
   chatApis,
+  crowd,
   eventLoop,
   panel,
 ];

@@ -59,12 +59,12 @@ export async function listRuns(storage: Storage, params: RunsParams): Promise<Re
   if (jobId !== undefined && /[/\\]/.test(jobId)) invalidRequest(`invalid cron.runs params: id "${jobId}" has a slash`);
   if (scope === "job" && jobId === undefined) invalidRequest("invalid cron.runs params: scope job needs id or jobId");
   const { sql, params: values } = runFilter(params, scope === "job" ? jobId : undefined);
-  const from = `FROM cron_fires f LEFT JOIN cron_jobs j ON j.id = f.job_id ${sql}`;
-  const total = await countOf(storage, `SELECT count(*) AS n ${from}`, values);
+  const total = await countOf(storage, `SELECT count(*) AS n FROM cron_fires f ${sql}`, values);
   const page = pageOf(total, params.limit ?? DEFAULT_RUNS, params.offset);
   const direction = params.sortDir === "asc" ? "ASC" : "DESC";
   const rows = await storage.all<FireRow & { readonly name: string | null }>(
-    `SELECT f.*, ${scope === "all" ? "j.name" : "NULL"} AS name ${from}
+    `SELECT f.*, ${scope === "all" ? "j.name" : "NULL"} AS name
+     FROM cron_fires f LEFT JOIN cron_jobs j ON j.id = f.job_id ${sql}
      ORDER BY f.settled_at ${direction}, f.due_at ${direction}, f.job_id LIMIT ? OFFSET ?`,
     [...values, page.limit, page.offset],
   );

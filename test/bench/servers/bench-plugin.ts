@@ -2,12 +2,13 @@
 import { definePlugin, invalidRequest, optional, Type, unavailable } from "@svc/sdk";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
 import { defineTool, Tool } from "@svc/sdk/tools";
 import { WebhookAction } from "@svc/sdk/webhooks";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { HEALTH_SIZED, NEWS } from "./answers.ts";
 import { bench, newsEvent } from "./contract.ts";
-import { seed, seedEvents } from "./seed.ts";
+import { copyRecords, seed, seedEvents } from "./seed.ts";
 
 /** Interval of the monitor in milliseconds; included in the delays it records. */
 const RESOLUTION_MS = 5;
@@ -20,7 +21,7 @@ const DONE = { ok: true } as const;
 export default definePlugin({
   id: "bench",
   api: "^1.0.0",
-  requires: { sessions: optional(Sessions), events: optional(SystemEvents) },
+  requires: { sessions: optional(Sessions), events: optional(SystemEvents), storage: optional(Storage) },
 
   setup(gateway) {
     const events = () => gateway.services.events ?? unavailable("nobody keeps events here; add the plugin heartbeat");
@@ -43,6 +44,12 @@ export default definePlugin({
         const { sessions } = gateway.services;
         if (!sessions) return unavailable("there is no main session; add the plugin sessions");
         await seedEvents(events(), sessions.defaults().mainSessionKey, params);
+        return DONE;
+      },
+      async copy({ params: { times } }) {
+        const { storage } = gateway.services;
+        if (!storage) return unavailable("nothing is stored here; add a storage plugin");
+        await copyRecords(storage, times);
         return DONE;
       },
       watchLoop() {

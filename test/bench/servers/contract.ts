@@ -33,6 +33,12 @@ export const bench = defineContract("bench", {
     params: Strict({ waiting: Count, repeats: Count, text: Type.String() }),
     result: Done,
   },
+  copy: {
+    summary: "Copies the newest webhook, scheduled run and approval this many times",
+    scope: "operator.admin",
+    params: Strict({ times: Count }),
+    result: Done,
+  },
   watchLoop: {
     summary: "Begins to measure the delay of the event loop",
     scope: "operator.admin",

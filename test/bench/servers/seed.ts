@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
 import type { Message } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
+import type { Storage } from "@svc/sdk/storage";
 
 /** Concurrent writes: they share commits, and the queue stays short. */
 const TOGETHER = 250;
@@ -74,5 +75,30 @@ export async function seedEvents(
         }),
       ),
     );
+  }
+}
+
+/** The columns in which the copies of a row differ, as SQL of the number of the copy. */
+const COPIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  webhook_runs: { run_id: "run_id || '-' || i", accepted_at: "accepted_at - i", ended_at: "ended_at - i" },
+  cron_fires: {
+    due_at: "due_at - i",
+    through_at: "through_at - i",
+    settled_at: "settled_at - i",
+    run_id: "run_id || '-' || i",
+  },
+  approvals: { id: "id || '-' || i", created_at: "created_at - i" },
+};
+
+/** Copies one record of each kind `times` times, each older than the one before. */
+export async function copyRecords(storage: Storage, times: number): Promise<void> {
+  for (const [table, changes] of Object.entries(COPIES)) {
+    const columns = await storage.all<{ name: string }>("SELECT name FROM pragma_table_info(?)", [table]);
+    const names = columns.map(({ name }) => name);
+    const sql = `WITH RECURSIVE copies(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM copies WHERE i < ?)
+      INSERT INTO ${table} (${names.join(", ")}) SELECT ${names.map((name) => changes[name] ?? name).join(", ")}
+      FROM (SELECT * FROM ${table} ORDER BY rowid DESC LIMIT 1), copies`;
+    const [copied] = await storage.transaction([{ sql, params: [times] }]);
+    if (copied?.changes !== times) throw new Error(`${table} has no row to copy`);
   }
 }
