@@ -20,6 +20,11 @@ export function appendFile(database: string, number: number): string {
   return `${database}.appended-${number}`;
 }
 
+/** Locked by the process that appends. */
+export function lockFile(database: string): string {
+  return `${database}.appending`;
+}
+
 /** Numbers of the files of a database, in the order in which they were written. */
 export function appendFiles(database: string): number[] {
   const [place, prefix] = [dirname(database), `${basename(database)}.appended-`];

@@ -25,19 +25,21 @@ const SYNCS_WRITES = process.platform === "linux";
 /** Milliseconds between two looks whether the transactions can run, and after a failure. */
 const LOOK_MS = 25;
 const RETRY_MS = 1_000;
+/** Choice: milliseconds after which another process that appends may have ended. */
+const OWN_MS = 60_000;
 /** Choice: share of the time for which a busy event loop works. */
 const BUSY = 0.4;
 
 export interface AppendLogOptions {
   /** Path of the database. */
   readonly database: string;
-  /** Number of the first file. */
-  readonly first: number;
   /** Transactions of an earlier process still wait to run. */
   readonly isBehind: boolean;
+  /** Makes this process the one that appends. @returns number of the first file; `undefined`: another process appends */
+  readonly own: () => Promise<number | undefined>;
   /** Runs the transactions up to a position. @throws GatewayError `UNAVAILABLE` */
   readonly replay: (until: Position) => Promise<unknown>;
-  readonly clock: Pick<Clock, "setTimeout">;
+  readonly clock: Pick<Clock, "elapsed" | "setTimeout">;
   readonly log: Pick<Logger, "warn"> | undefined;
 }
 
@@ -62,9 +64,11 @@ export class AppendLog {
   readonly #tablesOf = new Map<string, readonly string[]>();
   #writing: Promise<void> | undefined;
   #file: OpenFile | undefined;
-  #next: number;
+  /** Number of the next file, once this process is the one that appends. */
+  #next: number | undefined;
   /** Up to where complete lines were written. */
-  #end: Position;
+  #end: Position = { file: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
+  #owning: { readonly at: number; readonly isOwner: Promise<boolean> } | undefined;
   /** Bytes written, and bytes that ran, over all files. */
   #written = 0;
   #ran = 0;
@@ -77,15 +81,34 @@ export class AppendLog {
 
   constructor(options: AppendLogOptions) {
     this.#options = options;
-    this.#next = options.first;
-    this.#end = { file: options.first - 1, bytes: Number.POSITIVE_INFINITY };
     this.#isBehind = options.isBehind;
     if (this.#isBehind) this.#lookIn(RETRY_MS);
   }
 
-  /** Number of the file in use. */
-  get current(): number {
-    return this.#next - 1;
+  /** Number of the file in use; `undefined`: nothing was appended. */
+  get current(): number | undefined {
+    return this.#next === undefined ? undefined : this.#next - 1;
+  }
+
+  /** Whether this process may append. @throws GatewayError `UNAVAILABLE` */
+  get isOwner(): boolean | Promise<boolean> {
+    if (this.#next !== undefined) return true;
+    const now = this.#options.clock.elapsed();
+    if (!this.#owning || now - this.#owning.at >= OWN_MS) this.#owning = { at: now, isOwner: this.#own() };
+    return this.#owning.isOwner;
+  }
+
+  async #own(): Promise<boolean> {
+    try {
+      const next = await this.#options.own();
+      if (next === undefined) return false;
+      this.#next ??= next;
+      this.#end = { file: next - 1, bytes: Number.POSITIVE_INFINITY };
+      return true;
+    } catch (error) {
+      this.#owning = undefined;
+      throw error;
+    }
   }
 
   /** Resolves when the transaction survives a power failure. @throws GatewayError `UNAVAILABLE` */
@@ -165,7 +188,8 @@ export class AppendLog {
     this.#file = undefined;
     await used?.handle.close();
     const { database } = this.#options;
-    const number = this.#next++;
+    const number = this.#next ?? 1;
+    this.#next = number + 1;
     const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_DSYNC } = constants;
     const flags = O_APPEND | O_CREAT | O_EXCL | O_WRONLY | (SYNCS_WRITES ? O_DSYNC : 0);
     try {

@@ -42,6 +42,11 @@ export interface ReplayWork {
   readonly until: Position;
 }
 
+/** Makes this process the one that appends; the value is the number of its next file, or undefined if another process appends. */
+export interface OwnWork {
+  readonly kind: "own";
+}
+
 /** Work on the size of the file. `shrink` returns some free pages to the disk, `vacuum` rewrites the file without free pages. */
 export interface SpaceWork {
   readonly kind: "space";
@@ -57,7 +62,7 @@ export interface Space {
   readonly givesBack: boolean;
 }
 
-export type Work = ReadWork | TransactionWork | MigrateWork | SpaceWork | ReplayWork;
+export type Work = ReadWork | TransactionWork | MigrateWork | SpaceWork | ReplayWork | OwnWork;
 
 /** Work with the id of its answer. */
 export type Request = Work & { readonly id: number };
@@ -76,14 +81,14 @@ export interface Failure {
   readonly cause?: string;
 }
 
-export type Value = readonly Row[] | Row | readonly StatementResult[] | Space | undefined;
+export type Value = readonly Row[] | Row | readonly StatementResult[] | Space | number | undefined;
 export type Outcome = { readonly value: Value } | { readonly failure: Failure };
 export type Answer = Outcome & { readonly id: number };
 
 /** Database thread to main. */
 export type Report =
-  /** `nextFile`: number for a file of appended transactions. `isBehind`: some of them could not run, since the disk could not be written. */
-  | { readonly kind: "ready"; readonly nextFile: number; readonly isBehind: boolean }
+  /** `isBehind`: some appended transactions could not run now. */
+  | { readonly kind: "ready"; readonly isBehind: boolean }
   /** The file could not be opened; the thread ends. `message` names the file and the next step. */
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "answers"; readonly answers: readonly Answer[]; readonly commits: number }

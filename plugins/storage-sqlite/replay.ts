@@ -1,12 +1,12 @@
 /**
  * Runs appended transactions, each once, in the order in which they were written; inside the database thread. The row of `svc_appended` counts those
- * that ran, and changes in the same commit.
+ * that ran, and changes in the same commit. Only one process at a time appends to a database, and runs what was appended.
  */
-import type { DatabaseSyncInstance } from "@photostructure/sqlite";
+import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import type { Statement } from "@svc/sdk/storage";
-import { closeSync, openSync, readSync, rmSync } from "node:fs";
-import { appendFile, appendFiles, fromLine } from "./append-file.ts";
-import { Refused } from "./failures.ts";
+import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
+import { appendFile, appendFiles, fromLine, lockFile } from "./append-file.ts";
+import { failureOf, Refused, RETRY_AFTER_MS } from "./failures.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Position } from "./messages.ts";
 
@@ -17,14 +17,14 @@ const CHUNK_BYTES = 262_144;
 const NEWLINE = 0x0a;
 
 export interface Replay {
-  /** Number for a file that does not exist yet. */
-  readonly next: number;
+  /** Makes this process the one that appends. @returns number of its next file; `undefined`: another process appends */
+  own(): number | undefined;
   /**
    * Runs some transactions. @returns whether there are more before `until`
-   * @throws Refused the disk cannot be written: nothing is lost, call it again later
+   * @throws Refused the disk cannot be written, or another process appends: nothing is lost, call it again later
    */
   step(until: Position): boolean;
-  /** Deletes the last file if all of it ran. */
+  /** Deletes the last file if all of it ran, and lets another process append. */
   close(): void;
 }
 
@@ -49,7 +49,56 @@ interface Cursor {
   queue: Statement[][];
 }
 
-export function createReplay({ database, writer, group, skipped }: ReplayOptions): Replay {
+export function createReplay(options: ReplayOptions): Replay {
+  let owned: { readonly files: Files; release(): void } | undefined;
+  const own = () => {
+    const release = owned ? undefined : takeLock(options.database);
+    if (release) owned = { files: openFiles(options), release };
+    return owned;
+  };
+  return {
+    own: () => own()?.files.next,
+    step(until) {
+      const { files } = own() ?? refuseShared();
+      return files.step(until);
+    },
+    close() {
+      owned?.files.close();
+      owned?.release();
+      owned = undefined;
+    },
+  };
+}
+
+/** @returns a function that releases the lock, as the system does when the process ends; `undefined`: another process holds it */
+function takeLock(database: string): (() => void) | undefined {
+  const path = lockFile(database);
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600)); // closing an existing one would release the lock
+  const lock = new DatabaseSync(path, { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return () => lock.close();
+  } catch (error) {
+    lock.close();
+    if (failureOf(error).code === "UNAVAILABLE") return undefined;
+    throw error;
+  }
+}
+
+function refuseShared(): never {
+  throw new Refused({
+    code: "UNAVAILABLE",
+    message: "another process appends to the database",
+    retryAfterMs: RETRY_AFTER_MS,
+  });
+}
+
+interface Files extends Pick<Replay, "step" | "close"> {
+  /** Number for a file that does not exist yet. */
+  readonly next: number;
+}
+
+function openFiles({ database, writer, group, skipped }: ReplayOptions): Files {
   const ran = readRan(writer);
   const found = appendFiles(database);
   const next = Math.max(0, ran.file, ...found) + 1;

@@ -134,7 +134,9 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
     },
     async append(statements) {
       if (target === undefined || appends === undefined) return unavailable("storage is not open");
-      await appends.append(statements.map(checkedAppend));
+      const checked = statements.map(checkedAppend);
+      if (!(await appends.isOwner)) return void (await this.transaction(checked));
+      await appends.append(checked);
       counts.transactions += 1;
     },
   };
@@ -146,10 +148,11 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
       if (target !== undefined || connection !== undefined) throw new Error("storage is open, or still closing");
       const options = { file: resolve(file), busyTimeoutMs };
       const started = start(options);
-      const { nextFile, isBehind } = await started.ready;
+      const { isBehind } = await started.ready;
       target = options;
       const replay = async (until: Position) => (connection ?? connected()).call({ kind: "replay", until });
-      appends = new AppendLog({ database: options.file, first: nextFile, isBehind, replay, clock, log });
+      const own = async () => (await call({ kind: "own" })) as number | undefined; // result of worker.ts
+      appends = new AppendLog({ database: options.file, isBehind, own, replay, clock, log });
     },
     async close() {
       target = undefined;

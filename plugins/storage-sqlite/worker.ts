@@ -1,6 +1,7 @@
 /** Entry point of the database thread: answers reads at once; writes that arrive together share a commit. */
 import type { Statement } from "@svc/sdk/storage";
 import { parentPort, workerData } from "node:worker_threads";
+import { appendFiles } from "./append-file.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { failureOf } from "./failures.ts";
 import type {
@@ -8,15 +9,16 @@ import type {
   DatabaseOptions,
   Instruction,
   MigrateWork,
-  ReplayWork,
   Outcome,
+  OwnWork,
+  ReplayWork,
   Report,
   Request,
   SpaceWork,
   TransactionWork,
 } from "./messages.ts";
 
-type Write = (TransactionWork | MigrateWork | ReplayWork | SpaceWork) & { readonly id: number };
+type Write = (TransactionWork | MigrateWork | ReplayWork | OwnWork | SpaceWork) & { readonly id: number };
 
 /**
  * Maximum transactions of one commit, and maximum milliseconds in which the commit accepts more: reads wait meanwhile.
@@ -72,24 +74,17 @@ function serve(database: Database): void {
   function runWrites(): void {
     const [first] = writes;
     if (first === undefined) return;
-    if (first.kind === "replay") {
+    if (first.kind !== "transaction") {
       let isMore = false;
       const outcome = outcomeOf(() => {
-        isMore = database.replay.step(first.until);
+        if (first.kind === "space") return { value: database.space(first) };
+        if (first.kind === "own") return { value: database.replay.own() };
+        if (first.kind === "migrate") database.migrate(first);
+        else isMore = database.replay.step(first.until);
         return { value: undefined };
       });
       if (isMore) return; // the next turn continues, after reads
       writes.shift();
-      answer([{ id: first.id, ...outcome }]);
-      return;
-    }
-    if (first.kind !== "transaction") {
-      writes.shift();
-      const outcome = outcomeOf(() => {
-        if (first.kind === "space") return { value: database.space(first) };
-        database.migrate(first);
-        return { value: undefined };
-      });
       answer([{ id: first.id, ...outcome }]);
       return;
     }
@@ -130,11 +125,12 @@ function serve(database: Database): void {
 }
 
 /** Runs everything that was appended before. @returns whether some of it could not run now */
-function catchUp({ replay }: Database, appending: number | undefined): boolean {
-  const until = { file: appending ?? replay.next - 1, bytes: Number.POSITIVE_INFINITY };
+function catchUp({ replay }: Database, { file, appending }: DatabaseOptions): boolean {
+  if (appending === undefined && appendFiles(file).length === 0) return false;
   try {
-    while (replay.step(until));
-    if (appending === undefined) replay.close();
+    const next = replay.own();
+    if (next === undefined) return appending !== undefined; // the files are of another process
+    while (replay.step({ file: appending ?? next - 1, bytes: Number.POSITIVE_INFINITY }));
     return false;
   } catch (thrown) {
     if (failureOf(thrown).code !== "UNAVAILABLE") throw thrown;
@@ -145,9 +141,9 @@ function catchUp({ replay }: Database, appending: number | undefined): boolean {
 try {
   const options = workerData as DatabaseOptions; // set by storage.ts
   const database = openDatabase(options, (reason) => send({ kind: "skipped", reason }));
-  const isBehind = catchUp(database, options.appending);
+  const isBehind = catchUp(database, options);
   serve(database);
-  send({ kind: "ready", nextFile: database.replay.next, isBehind });
+  send({ kind: "ready", isBehind });
 } catch (thrown) {
   send({ kind: "failed", message: thrown instanceof Error ? thrown.message : String(thrown) });
 }

@@ -74,6 +74,8 @@ const NOTES = `- start: from spawn to the answer to \`connect\`; bare: to the fi
 - webhooks: bare servers check no credential. \`note\` is an action of the benchmark that does what \`wake\` does, spread over
   sessions of 100 events, since one session takes 1,000 and these are never told. Nothing is told or woken meanwhile.
 - store: what is compared is the same method on a small store, not a bare server.
+- wakes: \`koa with a log and two rows\` is the least that a durable webhook needs: no credential, no marking of external content, no
+  queue, and nothing that bounds it.
 - growth: what is compared is the same gateway with a tenth of the records. Sessions and messages grow in \`store\`, events in
   \`wakes\`, devices in \`handshake\`.
 - crowd: \`agents.defaults.maxConcurrent\` is 1,000 here; the delay of the event loop is that of all rounds.

@@ -15,7 +15,7 @@ export interface StateView {
 const SECRET_DIRECTORIES: ReadonlySet<string> = new Set(["credentials", "identity"]);
 
 /** A database, and its companion files while it is open. */
-const DATABASE = /\.db(?:-wal|-shm|\.appended-\d+)?$/;
+const DATABASE = /\.db(?:-wal|-shm|\.appended-\d+|\.appending)?$/;
 
 /** Files and directories that other users can access. */
 export function permissionFindings({ stateDir, configPath, files, uid }: StateView): Finding[] {

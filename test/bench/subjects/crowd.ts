@@ -32,7 +32,7 @@ export const crowd: Subject = {
       gateway: { http: { endpoints: { chatCompletions: { enabled: true } } } },
     });
     await using relay = await startServer([serverScript("bare-http-relay"), model.url]);
-    const agent = new Agent({ keepAlive: true });
+    const agent = new Agent(); // a kept connection would end while the other contender runs
     const client = await connect({ url: gateway.url, token: TOKEN });
     try {
       const base = `${gateway.url.replace(/^ws/, "http")}/v1`;

@@ -7,7 +7,7 @@ import { serverScript, startServer } from "../server-process.ts";
 import type { Subject } from "../suite.ts";
 
 /** Until the garbage collector has given back what a start needed, which it does after 8 s without work. ms */
-const IDLE_MS = 15_000;
+const IDLE_MS = 25_000;
 
 /** One round: all three servers idle concurrently, without affecting each other. */
 async function idle(full: StateDir, minimal: StateDir, ms: number): Promise<[number, number, number]> {

@@ -133,6 +133,24 @@ describe("append", () => {
     assert.match(JSON.stringify(errors), /appended-1 is damaged/);
   });
 
+  it("is the right of one gateway at a time; another on the same database commits at once", async (t) => {
+    const { file, storage, close } = await unhurried(t);
+    await storage.append([add("a")]);
+    const other = await openStorage({ file, clock: still });
+    t.after(other.close);
+    assert.deepEqual(await texts(other.storage), []);
+    await other.storage.append([add("b")]);
+    assert.deepEqual(appendFiles(file), [1]);
+    await storage.append([add("c")]);
+    assert.deepEqual(await texts(storage), ["b", "a", "c"]);
+    assert.deepEqual(await texts(other.storage), ["b", "a", "c"]);
+    await close();
+    const { storage: third, close: closeThird } = await openStorage({ file, clock: still });
+    t.after(closeThird);
+    await third.append([add("d")]);
+    assert.deepEqual(appendFiles(file), [2]);
+  });
+
   it("survives the end of the database thread", async (t) => {
     const { storage, kill } = await unhurried(t);
     await storage.append([add("a")]);
