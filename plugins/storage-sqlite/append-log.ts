@@ -77,6 +77,8 @@ export class AppendLog {
   #replaying: { readonly until: number; readonly done: Promise<void> } | undefined;
   #cancelLook: (() => void) | undefined;
   #load = performance.eventLoopUtilization();
+  /** A failure was logged, and has not passed. */
+  #isTold = false;
   #isClosed = false;
 
   constructor(options: AppendLogOptions) {
@@ -133,8 +135,14 @@ export class AppendLog {
     if (this.#written === this.#ran && !this.#isBehind) return;
     try {
       await this.#replay();
+      this.#isTold = false;
     } catch (error) {
-      this.#options.log?.warn({ err: error }, "stored records could not be added to their tables; retrying");
+      if (!this.#isTold)
+        this.#options.log?.warn(
+          { err: error },
+          "stored records could not be added to their tables; retrying every second",
+        );
+      this.#isTold = true;
       this.#lookIn(RETRY_MS);
     }
   }

@@ -6,7 +6,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite"
 import type { Statement } from "@svc/sdk/storage";
 import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
 import { appendFile, appendFiles, fromLine, lockFile } from "./append-file.ts";
-import { failureOf, Refused, RETRY_AFTER_MS } from "./failures.ts";
+import { Refused, RETRY_AFTER_MS } from "./failures.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Position } from "./messages.ts";
 
@@ -70,18 +70,21 @@ export function createReplay(options: ReplayOptions): Replay {
   };
 }
 
-/** @returns a function that releases the lock, as the system does when the process ends; `undefined`: another process holds it */
+/**
+ * @returns a function that releases the lock, as the system does when the process ends; `undefined`: another process holds it, or the disk cannot
+ * be written
+ */
 function takeLock(database: string): (() => void) | undefined {
   const path = lockFile(database);
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600)); // closing an existing one would release the lock
-  const lock = new DatabaseSync(path, { timeout: 0 });
+  let lock: DatabaseSyncInstance | undefined;
   try {
+    if (!existsSync(path)) closeSync(openSync(path, "a", 0o600)); // closing an existing one would release the lock
+    lock = new DatabaseSync(path, { timeout: 0 });
     lock.exec("BEGIN EXCLUSIVE");
-    return () => lock.close();
-  } catch (error) {
-    lock.close();
-    if (failureOf(error).code === "UNAVAILABLE") return undefined;
-    throw error;
+    return () => lock?.close();
+  } catch {
+    lock?.close();
+    return undefined;
   }
 }
 

@@ -14,6 +14,10 @@ const STEPS: Readonly<Record<string, (from: number, count: number) => number>> =
 /** Rows that get the focus in one of the next frames; further keys continue from there. */
 const awaited = new WeakMap<SvcRows, number>();
 
+/** Frames until the list scrolls to an absent row again, and until the key is given up. */
+const FRAMES = 10;
+const MOST_FRAMES = 100;
+
 /** Handler for `keydown` of `<svc-rows>`. @param count rows of the list */
 export function moveInRows(event: KeyboardEvent, count: number): void {
   const step = STEPS[event.key];
@@ -32,13 +36,16 @@ export function moveInRows(event: KeyboardEvent, count: number): void {
   const from = awaited.get(list) ?? Number(target.closest<HTMLElement>(".row")?.dataset["index"] ?? -1);
   const index = Math.min(Math.max(step(from, count), 0), count - 1);
   awaited.set(list, index);
-  list.scrollToIndex(index, "auto");
-  focusSoon(list, index, 10);
+  focusSoon(list, index, MOST_FRAMES);
 }
 
-/** The row may only get into the document in one of the next frames. */
+/** The row may only get into the document in one of the next frames: rows on the way are measured, which moves it. */
 function focusSoon(list: SvcRows, index: number, frames: number): void {
   if (awaited.get(list) !== index) return;
+  const active = document.activeElement;
+  const isElsewhere = active !== document.body && !list.contains(active); // people went on
+  if (isElsewhere) return void awaited.delete(list);
+  if (frames % FRAMES === 0) list.scrollToIndex(index, "auto");
   const found = list.querySelector<HTMLElement>(`.row[data-index="${index}"] [data-focus]`);
   if (!found && frames > 0) return void requestAnimationFrame(() => focusSoon(list, index, frames - 1));
   awaited.delete(list);
