@@ -133,6 +133,7 @@ export default definePlugin({
       return async () => {
         await scheduler.stop();
         await runner.stop();
+        await opened?.catch(() => undefined); // a stop right after the start: storage stays open for it
       };
     });
     gateway.after(OPEN_AFTER_MS, async () => {
