@@ -200,14 +200,15 @@ export class AppendLog {
     this.#next = number + 1;
     const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_DSYNC } = constants;
     const flags = O_APPEND | O_CREAT | O_EXCL | O_WRONLY | (SYNCS_WRITES ? O_DSYNC : 0);
+    let handle: FileHandle | undefined;
     try {
-      const handle = await open(appendFile(database, number), flags, 0o600);
-      this.#file = { number, handle, numbers: new Map(), bytes: 0 };
+      handle = await open(appendFile(database, number), flags, 0o600);
       await syncDirectory(dirname(database));
-      return this.#file;
     } catch (error) {
+      await handle?.close();
       throw refusal(error);
     }
+    return (this.#file = { number, handle, numbers: new Map(), bytes: 0 });
   }
 
   /** Removes what was written in part, and continues in another file. */

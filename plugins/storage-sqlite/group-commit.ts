@@ -97,8 +97,11 @@ export function groupCommit(connection: DatabaseSyncInstance, prepared: Prepared
         if (outcomes.length > 0 && !more()) break;
         const outcome = attempt(transaction);
         outcomes.push(outcome);
-        // A full or failing disk, or INSERT OR ROLLBACK, ends the whole transaction implicitly.
-        if (!connection.isTransaction && "failure" in outcome) return { ...outcome, tried: outcomes.length };
+        if (!("failure" in outcome)) continue;
+        // A full or failing disk, or INSERT OR ROLLBACK, ends the whole transaction, mostly implicitly: nothing overtakes what a disk refused.
+        if (connection.isTransaction && outcome.failure.code !== "UNAVAILABLE") continue;
+        abandon();
+        return { ...outcome, tried: outcomes.length };
       }
       commit.run();
       commits += 1;

@@ -1,4 +1,5 @@
 /** Gateways to measure: each with a fresh state directory, removed afterwards. */
+import { connect, type GatewayClient } from "@svc/sdk/client";
 import { rmSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -83,5 +84,23 @@ export async function startGateway(
   } catch (error) {
     await discard();
     throw error;
+  }
+}
+
+/** A gateway in which `fill` has stored something. @throws what `fill` throws; the gateway is stopped then */
+export async function startFilled(
+  config: Config,
+  fill: (client: GatewayClient, gateway: LoadedGateway) => Promise<unknown>,
+): Promise<LoadedGateway> {
+  const gateway = await startGateway(config);
+  const client = await connect({ url: gateway.url, token: TOKEN });
+  try {
+    await fill(client, gateway);
+    return gateway;
+  } catch (error) {
+    await gateway.stop();
+    throw error;
+  } finally {
+    await client.close();
   }
 }

@@ -1,7 +1,7 @@
 /** A WebSocket client over a plain socket: connects to a gateway or a bare server, and passes frames on. */
 import { connect, type Socket } from "node:net";
-import { devicePayloads } from "../../../sdk/protocol/device-payload.ts";
 import type { KeptDevice } from "@svc/sdk/device";
+import { devicePayloads } from "@svc/sdk/protocol";
 import { clientFrame, type FrameListener, FrameReader } from "./frames.ts";
 
 /** A server under load. A token marks a gateway, which gets a real `connect`; a bare server gets the same frame once. */

@@ -1,7 +1,7 @@
 /** Ten times the records, same cost: lists of the newest records, and one more webhook. Other subjects have sessions, events and devices. */
-import { connect, type GatewayClient } from "@svc/sdk/client";
+import type { GatewayClient } from "@svc/sdk/client";
 import { ratioAtLeast, ratioAtMost, type Row } from "../figures.ts";
-import { startGateway, TOKEN } from "../gateways.ts";
+import { startFilled, TOKEN } from "../gateways.ts";
 import { runLoad } from "../load/closed-loop.ts";
 import { runHttpLoad } from "../load/http.ts";
 import { makeRequests } from "../load/requests.ts";
@@ -47,20 +47,11 @@ async function makeEach(client: GatewayClient, url: string): Promise<void> {
   await asked;
 }
 
-async function gatewayWith(records: number) {
-  const gateway = await startGateway(CONFIG);
-  const client = await connect({ url: gateway.url, token: TOKEN });
-  try {
-    await makeEach(client, gateway.url);
+const gatewayWith = (records: number) =>
+  startFilled(CONFIG, async (client, { url }) => {
+    await makeEach(client, url);
     await client.call(bench.copy, { times: records }, { timeoutMs: SEED_MS });
-    return gateway;
-  } catch (error) {
-    await gateway.stop();
-    throw error;
-  } finally {
-    await client.close();
-  }
-}
+  });
 
 async function latency(url: string, method: string, params: object, ms: number): Promise<number> {
   const sockets = await openSockets({ url, token: TOKEN }, 1);

@@ -1,7 +1,6 @@
 /** `POST /hooks/wake` with the same text each time: what it costs must not depend on how often the text came or what waits. */
-import { connect } from "@svc/sdk/client";
 import { ratioAtLeast, type Row, type Target } from "../figures.ts";
-import { startGateway, TOKEN } from "../gateways.ts";
+import { startFilled } from "../gateways.ts";
 import { type HttpResult, runHttpLoad } from "../load/http.ts";
 import { bench } from "../servers/contract.ts";
 import { serverScript, startServer } from "../server-process.ts";
@@ -22,19 +21,8 @@ interface Stored {
   readonly waiting: number;
 }
 
-async function gatewayWith(stored: Stored) {
-  const gateway = await startGateway(CONFIG);
-  const client = await connect({ url: gateway.url, token: TOKEN });
-  try {
-    await client.call(bench.seedEvents, { ...stored, text: TEXT }, { timeoutMs: SEED_MS });
-    return gateway;
-  } catch (error) {
-    await gateway.stop();
-    throw error;
-  } finally {
-    await client.close();
-  }
-}
+const gatewayWith = (stored: Stored) =>
+  startFilled(CONFIG, (client) => client.call(bench.seedEvents, { ...stored, text: TEXT }, { timeoutMs: SEED_MS }));
 
 export const wakes: Subject = {
   name: "wakes",

@@ -122,6 +122,8 @@ describe("group commit", () => {
       const two = told[2] === "ok" ? [2] : [];
       assert.deepEqual(stored(), [...one, ...two], `call ${nth}: ${told.join()}`);
       assert.ok(!told.includes("CONFLICT") || one.length > 0, `call ${nth}: a conflict with nothing`);
+      const refused = told.indexOf("UNAVAILABLE");
+      assert.ok(refused < 0 || !told.includes("ok", refused), `call ${nth}: one overtook what the disk refused`);
       assert.equal(connection.isTransaction, false);
       if (failed) assert.deepEqual(codes(group.run([add(3)], () => true)), ["ok"], `call ${nth}: the next group`);
     }
