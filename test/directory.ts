@@ -4,14 +4,26 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 
+/** How often removing a directory is tried: a gateway that is still running may add a file meanwhile. */
+const REMOVALS = 10;
+
 /** A new directory, without symbolic links in its path; removed with the test. */
 export function directory(t: Pick<TestContext, "after">, prefix = "svc-test-"): string {
   const made = realpathSync(mkdtempSync(join(tmpdir(), prefix)));
   t.after(() => {
     chmodSync(made, 0o700);
-    rmSync(made, { recursive: true, force: true });
+    remove(made);
   });
   return made;
+}
+
+function remove(path: string, attempt = 1): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    if (attempt === REMOVALS) throw error;
+    remove(path, attempt + 1);
+  }
 }
 
 /** Writes a file, and the directories above it. */

@@ -43,6 +43,12 @@ const COMMAND_TIMEOUT_MS = 30_000;
 
 /** @param config written to `svc.json`; text as it is, anything else as JSON */
 export function home(t: Context, config?: unknown): Home {
+  const gateways: ReturnType<typeof collect>[] = [];
+  // before the directory is made: node:test runs the hooks in this order, and a gateway must not write while its directory is removed
+  t.after(async () => {
+    for (const { child } of gateways) child.kill("SIGKILL");
+    await Promise.all(gateways.map(({ finished }) => finished));
+  });
   const place = directory(t, "svc-cli-");
   const stateDir = join(place, "state");
   const configPath = join(place, "svc.json");
@@ -67,11 +73,9 @@ export function home(t: Context, config?: unknown): Home {
     configPath,
     svc: (args, env = {}) => start(args, { env, timeout: COMMAND_TIMEOUT_MS }).finished,
     async run(args = [], port = ["--port", "0"]) {
-      const { child, finished, firstLine, says } = start(["gateway", "run", ...port, "--json", ...args], {});
-      t.after(async () => {
-        child.kill("SIGKILL");
-        await finished;
-      });
+      const gateway = start(["gateway", "run", ...port, "--json", ...args], {});
+      gateways.push(gateway);
+      const { child, finished, firstLine, says } = gateway;
       const ready = JSON.parse(await firstLine) as Running["ready"];
       const stop = (signal: NodeJS.Signals = "SIGTERM") => {
         child.kill(signal);
