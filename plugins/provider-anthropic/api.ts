@@ -9,6 +9,7 @@ import {
   providerName,
   readModelList,
   reportedError,
+  type ServerEvent,
   serverEvents,
 } from "@svc/kit/providers";
 import { sameOriginFetch } from "@svc/kit/same-origin";
@@ -31,14 +32,14 @@ export interface MessagesApiOptions {
 
 export interface MessagesApi {
   /**
-   * Posts the request and yields the events of the answer.
+   * Posts the request and yields the events of the answer, one list for those that arrived together.
    * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for any error of the server or the network
    */
   events(
     params: MessageCreateParamsStreaming,
     account: ProviderAccount,
     signal: AbortSignal,
-  ): AsyncIterable<RawMessageStreamEvent>;
+  ): AsyncIterable<readonly RawMessageStreamEvent[]>;
   /** The models of the server. @throws like `events` */
   models(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
 }
@@ -74,12 +75,7 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
           // Not `messages.create`: `create` prints notices about old models to the terminal.
           return client.post("/v1/messages", { body: params, stream: true, signal }).asResponse();
         },
-        async *read(response) {
-          for await (const { name, data } of serverEvents(response, providerName(account))) {
-            if (name === "error") throw reported(data);
-            if (name !== undefined && name !== "ping" && data !== "") yield JSON.parse(data) as RawMessageStreamEvent; // from the wire: `answer.ts` tolerates other shapes
-          }
-        },
+        read: (response) => serverEvents(response, providerName(account), eventsOf),
       }),
 
     models: (account, signal) =>
@@ -101,6 +97,13 @@ function pageOf(account: ProviderAccount, body: unknown): ModelPage {
     listedModel(account, { id, name: display_name, contextWindow: [max_input_tokens] }),
   );
   return { models, next: has_more === true && typeof last_id === "string" ? last_id : undefined };
+}
+
+/** @throws errors for `toFailure`: a SyntaxError, or the error that the server reports */
+function eventsOf({ name, data }: ServerEvent): readonly RawMessageStreamEvent[] {
+  if (name === "error") throw reported(data);
+  if (name === undefined || name === "ping" || data === "") return [];
+  return [JSON.parse(data) as RawMessageStreamEvent]; // from the wire: `answer.ts` tolerates other shapes
 }
 
 interface ErrorEvent {

@@ -18,7 +18,7 @@ export interface ConverseApiOptions {
 
 export interface ConverseApi {
   /**
-   * Posts the request and yields the events of the answer.
+   * Posts the request and yields the events of the answer, each in a list of its own.
    * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for any error of the server or the network
    */
   events(
@@ -26,7 +26,7 @@ export interface ConverseApi {
     body: ConverseRequest,
     account: ProviderAccount,
     signal: AbortSignal,
-  ): AsyncGenerator<ConverseEvent, void, void>;
+  ): AsyncGenerator<readonly ConverseEvent[], void, void>;
   /** The models that the account may call. @throws like `events`: of kind `auth` if the credentials do not include the lists */
   models(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
 }
@@ -57,7 +57,7 @@ export function createConverseApi({ clock, fetch, env = process.env }: ConverseA
           return send("POST", url, { account, server, signal, body: JSON.stringify(body) });
         },
         async *read(response) {
-          for await (const frame of framesOf(response, providerName(account))) yield eventOf(frame);
+          for await (const frame of framesOf(response, providerName(account))) yield [eventOf(frame)];
         },
       }),
 

@@ -26,7 +26,7 @@ export interface GeminiApiOptions {
 
 export interface GeminiApi {
   /**
-   * Posts the request and yields the chunks of the answer.
+   * Posts the request and yields the chunks of the answer, one list for those that arrived together.
    * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for any error of the server or the network
    */
   chunks(
@@ -34,7 +34,7 @@ export interface GeminiApi {
     body: GenerateRequest,
     account: ProviderAccount,
     signal: AbortSignal,
-  ): AsyncGenerator<GenerateChunk, void, void>;
+  ): AsyncGenerator<readonly GenerateChunk[], void, void>;
   /** The models of the server that generate text. @throws like `chunks` */
   models(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
 }
@@ -53,9 +53,7 @@ export function createGeminiApi({ clock, fetch }: GeminiApiOptions): GeminiApi {
           headers.set("content-type", "application/json");
           return requestModelServer(url, { method: "POST", headers, body: JSON.stringify(body), signal }, fetch);
         },
-        async *read(response) {
-          for await (const { data } of serverEvents(response, providerName(account))) yield chunkOf(data);
-        },
+        read: (response) => serverEvents(response, providerName(account), ({ data }) => [chunkOf(data)]),
       }),
 
     models: (account, signal) =>

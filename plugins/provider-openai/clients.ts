@@ -39,10 +39,10 @@ export interface StreamedRequest<E> {
 
 export interface Clients {
   /**
-   * Sends the request and yields the events of the answer.
+   * Sends the request and yields the events of the answer, one list for those that arrived together.
    * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for any error of the server or the network
    */
-  stream<E>(request: StreamedRequest<E>): AsyncGenerator<E, void, void>;
+  stream<E>(request: StreamedRequest<E>): AsyncGenerator<readonly E[], void, void>;
   /** The models of the server: `GET /models`. @throws like `stream` */
   models(account: ProviderAccount, signal: AbortSignal): Promise<readonly ModelChoice[]>;
 }
@@ -78,9 +78,7 @@ export function createClients({ clock, fetch = globalThis.fetch }: ClientsOption
         signal,
         model,
         send: async () => send(await clientOf(account)),
-        async *read(response) {
-          for await (const { data } of serverEvents(response, providerName(account))) yield parse(data);
-        },
+        read: (response) => serverEvents(response, providerName(account), ({ data }) => [parse(data)]),
       }),
 
     models: (account, signal) =>

@@ -1,6 +1,7 @@
 /** For plugins that call model servers: a streamed answer as model events. */
 import type { ModelEvent } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
+import { together } from "./event-stream.ts";
 import { readable, refuseAnswer } from "./failures.ts";
 
 /** Converts the pieces of one answer. */
@@ -14,14 +15,36 @@ export interface Answer<Piece> {
   end(): readonly ModelEvent[];
 }
 
-/** @param source name of the account in error messages, e.g. `model provider "acme"` */
+/**
+ * Yields the events of an answer. Texts that arrived together are one event: a fast answer costs one event a packet, not
+ * one a token.
+ * @param source name of the account in error messages, e.g. `model provider "acme"`
+ * @param batches pieces that arrived together, see `serverEvents`
+ */
 export async function* answerEvents<Piece>(
   source: string,
-  pieces: AsyncIterable<Piece>,
+  batches: AsyncIterable<readonly Piece[]>,
   answer: Answer<Piece>,
 ): AsyncGenerator<ModelEvent, void, void> {
-  for await (const piece of pieces) yield* readable(source, () => answer.take(piece));
+  const take = (piece: Piece) => readable(source, () => answer.take(piece));
+  for await (const pieces of batches) for (const events of together(pieces, take)) yield* joined(events);
   yield* readable(source, () => answer.end());
+}
+
+/** Adjacent texts become one, and so do adjacent thoughts without signatures. */
+function joined(events: readonly ModelEvent[]): readonly ModelEvent[] {
+  const all: ModelEvent[] = [];
+  for (const event of events) {
+    const last = all.at(-1);
+    if (isText(event) && last && isText(last) && last.type === event.type)
+      all[all.length - 1] = { type: event.type, delta: last.delta + event.delta };
+    else all.push(event);
+  }
+  return all;
+}
+
+function isText(event: ModelEvent): event is { readonly type: "text" | "thinking"; readonly delta: string } {
+  return event.type === "text" || (event.type === "thinking" && event.signature === undefined);
 }
 
 /** Yielded for a part of a tool call: the answer grows, although the call is only yielded when it is complete. */

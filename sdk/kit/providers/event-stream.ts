@@ -8,7 +8,7 @@ import { refuseAnswer } from "./failures.ts";
 /** Choice: maximum characters of one event; servers send a few hundred. */
 export const MAX_EVENT_CHARS = 1_000_000;
 /** Choice: characters processed before yielding to other work of the process; about 1 ms. */
-const TURN_CHARS = 4_096;
+const TURN_CHARS = 16_384;
 /** Choice: bytes of an error response that are read; a few hundred characters are quoted. */
 const MAX_ERROR_BYTES = 65_536;
 
@@ -20,34 +20,55 @@ export interface ServerEvent {
 }
 
 /**
- * Yields the events of `response`; closes the connection if the reader stops early.
+ * Yields what `read` makes of the events of `response`, one list for those that arrived together; closes the connection if
+ * the reader stops early.
  * @param source name of the account, for error messages
- * @throws GatewayError `UNAVAILABLE` for an event of more than 1,000,000 characters; errors of the connection
+ * @param read results of earlier events are yielded before its error is thrown
+ * @throws GatewayError `UNAVAILABLE` for an event of more than 1,000,000 characters; errors of the connection and of `read`
  */
-export async function* serverEvents(
+export async function* serverEvents<Piece>(
   { body }: Pick<Response, "body">,
   source: string,
-): AsyncGenerator<ServerEvent, void, void> {
+  read: (event: ServerEvent) => readonly Piece[],
+): AsyncGenerator<readonly Piece[], void, void> {
   const event = new UnfinishedEvent(source);
   let sinceTurn = 0;
-  for await (const line of linesOf(body, event)) {
-    sinceTurn += line.length + 1;
-    if (sinceTurn >= TURN_CHARS) {
-      sinceTurn = 0;
-      await nextTurn();
+  let whole: ServerEvent[] = [];
+  for await (const lines of linesOf(body, event)) {
+    for (const line of lines) {
+      sinceTurn += line.length + 1;
+      if (sinceTurn >= TURN_CHARS) {
+        yield* together(whole, read);
+        whole = [];
+        sinceTurn = 0;
+        await nextTurn();
+      }
+      if (line !== "") event.add(line);
+      else whole.push(...event.take());
     }
-    if (line !== "") event.add(line);
-    else {
-      const whole = event.take();
-      if (whole) yield whole;
-    }
+    yield* together(whole, read);
+    whole = [];
   }
-  const last = event.take();
-  if (last) yield last;
+  yield* together(event.take(), read);
 }
 
-/** The lines of a body. `event` counts the characters of a growing line. */
-async function* linesOf(body: Response["body"], event: UnfinishedEvent): AsyncGenerator<string, void, void> {
+/** Yields the results of `read` for all items in one list, unless there are none. If it throws, yields the results so far first. */
+export function* together<Item, Result>(
+  items: readonly Item[],
+  read: (item: Item) => readonly Result[],
+): Generator<readonly Result[], void, void> {
+  const results: Result[] = [];
+  try {
+    for (const item of items) results.push(...read(item));
+  } catch (error) {
+    if (results.length > 0) yield results;
+    throw error;
+  }
+  if (results.length > 0) yield results;
+}
+
+/** The lines of a body, one list for those that arrived together. `event` counts the characters of a growing line. */
+async function* linesOf(body: Response["body"], event: UnfinishedEvent): AsyncGenerator<string[], void, void> {
   const decoder = new TextDecoder();
   let held = "";
   let endedInReturn = false;
@@ -59,12 +80,11 @@ async function* linesOf(body: Response["body"], event: UnfinishedEvent): AsyncGe
     const [first = "", ...others] = text.split(/\r\n|\n|\r/u);
     held += first;
     event.check(held.length);
-    for (const next of others) {
-      yield held;
-      held = next;
-    }
+    const lines = [held, ...others];
+    held = lines.pop() ?? "";
+    yield lines;
   }
-  if (held !== "") yield held;
+  if (held !== "") yield [held];
 }
 
 class UnfinishedEvent {
@@ -95,13 +115,13 @@ class UnfinishedEvent {
     else this.#data.push(value);
   }
 
-  /** Returns the event and starts the next one; `undefined`: it has no data. */
-  take(): ServerEvent | undefined {
+  /** Returns the event and starts the next one; empty: it has no data. */
+  take(): readonly ServerEvent[] {
     const [name, data] = [this.#name, this.#data];
     this.#name = undefined;
     this.#data = [];
     this.#chars = 0;
-    return data.length === 0 ? undefined : { ...(name === undefined ? {} : { name }), data: data.join("\n") };
+    return data.length === 0 ? [] : [{ ...(name === undefined ? {} : { name }), data: data.join("\n") }];
   }
 }
 

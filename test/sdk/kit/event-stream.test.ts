@@ -13,7 +13,7 @@ async function read(...pieces: readonly string[]): Promise<ServerEvent[]> {
       controller.close();
     },
   });
-  for await (const event of serverEvents({ body }, "acme")) events.push(event);
+  for await (const whole of serverEvents({ body }, "acme", (event) => [event])) events.push(...whole);
   return events;
 }
 
@@ -54,7 +54,7 @@ describe("events of a model server", () => {
   ] as const) {
     it(`are refused once ${why} does not end, and the connection is closed`, async () => {
       const { body, state } = endless(piece);
-      await assert.rejects(serverEvents({ body }, "acme").next(), {
+      await assert.rejects(serverEvents({ body }, "acme", () => []).next(), {
         code: "UNAVAILABLE",
         message: /^acme sent more than 1000000 characters in one piece/u,
         details: { kind: "server_error" },
@@ -80,7 +80,7 @@ describe("events of a model server", () => {
 
   it("close the connection when the reader stops", async () => {
     const { body, state } = endless("data: x\n\n");
-    for await (const _event of serverEvents({ body }, "acme")) break;
+    for await (const _events of serverEvents({ body }, "acme", (event) => [event])) break;
     assert.ok(state.cancelled);
   });
 });

@@ -42,9 +42,7 @@ export function createProvider({ clock, fetch }: ProviderOptions): ModelProvider
             fetch,
           );
         },
-        async *read(response) {
-          for await (const { data } of serverEvents(response, source)) if (data !== "[DONE]") yield chunkOf(data);
-        },
+        read: (response) => serverEvents(response, source, ({ data }) => (data === "[DONE]" ? [] : [chunkOf(data)])),
       });
       yield* answerEvents(source, chunks, createAnswer(source, new AnswerSize(source, request)));
     },
