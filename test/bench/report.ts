@@ -83,9 +83,22 @@ const NOTES = `- start: from spawn to the answer to \`connect\`; bare: to the fi
   twice before it asks. \`agents.defaults.maxConcurrent\` is 16 here; with its default of 4 twelve of the 16 streams would
   wait. The first token is the first \`assistant\` event; the 20 ms the model waits before a paced token are subtracted.
 - chat-apis: what a turn of an agent adds to talking to the model server: its question is stored twice before the model is
-  asked, with the prompt of the agent and its 22 tools. Each request has a session of its own.
+  asked, with the prompt of the agent and its 22 tools. Each request has a session of its own. Tokens that arrive together leave
+  the gateway together; the relay writes each of them.
 - event loop: 16 calls in flight, list and history one after the other, 50 events/s to 100 connections and more, 50
-  handshakes/s at most and 4 streams, all at once on one core; the monitor's own interval is subtracted.`;
+  handshakes/s at most and 4 streams, all at once on one core; the monitor's own interval is subtracted.
+
+Why rows are not met:
+
+- start: Node needs 45 ms, and loading 160 modules 155 ms; the rest opens the database and sets up the plugins that begin awake.
+- sleepers: a plugin that is asleep is checked like any other: its manifest, who may write its files, its declarations.
+- idle memory: the threads of the database and of the watchdog need 23 MiB.
+- wakes, webhooks: what a durable webhook needs at least is a sixth to a quarter of koa, which stores nothing; see the row of that program.
+- tools, http: each request checks the credential, its rate, the policy of the tool and the schema, and can be cancelled and traced.
+- handshake: a \`hello-ok\` lists methods, events, presence and health; a known device costs a signature and two reads of its record more.
+- connection memory: the state of a connection, its queue, its limits and its listeners.
+- stream, chat-apis: a turn stores its question before the model is asked, since an accepted question must not be lost, and reads its session,
+  its workspace and its tools. 16 turns that begin together share one core.`;
 
 /** The page RESULTS.md. */
 export function page(rows: readonly Row[], circumstances: Circumstances): string {

@@ -5,7 +5,8 @@ import { createInterface } from "node:readline";
 import { announce } from "./control.ts";
 
 const modelServer = new URL(`${process.argv[2]}/chat/completions`);
-const agent = new Agent({ keepAlive: true });
+// below the 5 s after which the model server closes an idle connection: one in the middle of its end would fail a question
+const agent = new Agent({ keepAlive: true, timeout: 2_000 });
 
 function relay(body: string, response: ServerResponse): void {
   const { messages } = JSON.parse(body) as { readonly messages: unknown };

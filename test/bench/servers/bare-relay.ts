@@ -9,7 +9,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { announce } from "./control.ts";
 
 const modelServer = new URL(`${process.argv[2]}/chat/completions`);
-const agent = new Agent({ keepAlive: true });
+const agent = new Agent({ keepAlive: true, timeout: 2_000 }); // as in `bare-http-relay.ts`
 
 interface Request {
   readonly id: string;
