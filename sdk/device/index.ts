@@ -2,7 +2,7 @@
  * `@svc/sdk/device`: the device identity of this machine, a key that proves its clients, and the tokens it received. Not for
  * browsers. Spec: protocol/stores.md §5.
  */
-import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import {
   closeSync,
   fsyncSync,
@@ -27,7 +27,19 @@ export interface KeptDevice extends DeviceIdentity {
 
 /** Creates a new device without storing it. */
 export function createDevice(): KeptDevice {
-  return identityOf(generateKeyPairSync("ed25519").privateKey);
+  return identityOf(newKey());
+}
+
+/**
+ * A new Ed25519 key. It is encoded and read again, because Node 20 waits for ever when the garbage collector runs while a key
+ * object that `generateKeyPairSync` returned is exported: both lock the key.
+ */
+function newKey(): KeyObject {
+  const { privateKey: key } = generateKeyPairSync("ed25519", {
+    publicKeyEncoding: { type: "spki", format: "der" },
+    privateKeyEncoding: { type: "pkcs8", format: "der" },
+  });
+  return createPrivateKey({ key, type: "pkcs8", format: "der" });
 }
 
 function identityOf(privateKey: KeyObject): KeptDevice {
@@ -49,13 +61,13 @@ const FILE = "device.json";
 export function keepDevice(directory: string): KeptDevice {
   const kept = readDevice(directory);
   if (kept) return kept;
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const privateKey = newKey();
   const device = identityOf(privateKey);
   const text = JSON.stringify(
     {
       version: 1,
       deviceId: device.id,
-      publicKeyPem: publicKey.export({ type: "spki", format: "pem" }),
+      publicKeyPem: createPublicKey(privateKey).export({ type: "spki", format: "pem" }),
       privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }),
       createdAtMs: Date.now(),
     },

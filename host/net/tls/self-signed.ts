@@ -38,7 +38,12 @@ export interface SelfSigned {
 
 /** @returns PEM */
 export function makeSelfSigned({ names, from, to }: SelfSigned): { readonly cert: string; readonly key: string } {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  // encoded: Node 20 may wait for ever while it exports a new key object, see `sdk/device`
+  const { publicKey, privateKey: key } = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    publicKeyEncoding: { type: "spki", format: "der" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
   const algorithm = new AlgorithmIdentifier({ algorithm: ECDSA_SHA256 });
   const value = new AttributeValue({ utf8String: "svc gateway" });
   const name = new Name([new RelativeDistinguishedName([new AttributeTypeAndValue({ type: COMMON_NAME, value })])]);
@@ -49,14 +54,14 @@ export function makeSelfSigned({ names, from, to }: SelfSigned): { readonly cert
     issuer: name,
     subject: name,
     validity: new Validity({ notBefore: new Date(from), notAfter: new Date(to) }),
-    subjectPublicKeyInfo: AsnConvert.parse(publicKey.export({ type: "spki", format: "der" }), SubjectPublicKeyInfo),
+    subjectPublicKeyInfo: AsnConvert.parse(publicKey, SubjectPublicKeyInfo),
     extensions: new Extensions([
       extension(id_ce_basicConstraints, new BasicConstraints({ cA: false }), true),
       extension(id_ce_extKeyUsage, new ExtendedKeyUsage([id_kp_serverAuth])),
       extension(id_ce_subjectAltName, new SubjectAlternativeName(names.map(toGeneralName))),
     ]),
   });
-  const signature = sign("sha256", new Uint8Array(AsnConvert.serialize(contents)), privateKey);
+  const signature = sign("sha256", new Uint8Array(AsnConvert.serialize(contents)), key);
   const certificate = new Certificate({
     tbsCertificate: contents,
     signatureAlgorithm: algorithm,
@@ -68,7 +73,7 @@ export function makeSelfSigned({ names, from, to }: SelfSigned): { readonly cert
       .match(/.{1,64}/g) ?? [];
   return {
     cert: ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n"),
-    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    key,
   };
 }
 
