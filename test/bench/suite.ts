@@ -1,5 +1,9 @@
 /** The type of a benchmark subject, and the order of its rounds: a warm-up, then interleaved A B A B. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Row } from "./figures.ts";
+
+/** A `settleMs` for webhooks: what a window accepts is in the tables after that time. */
+export const STORED_MS = 1_000;
 
 /** How long to measure. */
 export interface Settings {
@@ -30,15 +34,22 @@ export interface Subject {
 /** Results by contender, one per round. */
 export type Results<K extends string, T> = { readonly [P in K]: readonly T[] };
 
-/** Runs every contender once per round, in turn, so that slow spells of the machine hit all of them. */
+/**
+ * Runs every contender once per round, in turn, so that slow spells of the machine hit all of them.
+ * @param settleMs pause after each: gateways on one core, and what one still has to store would slow the next one down
+ */
 export async function interleave<K extends string, T>(
   rounds: number,
   contenders: { readonly [P in K]: () => Promise<T> },
+  settleMs = 0,
 ): Promise<Results<K, T>> {
   const entries = Object.entries<() => Promise<T>>(contenders);
   const results = Object.fromEntries(entries.map(([name]) => [name, [] as T[]]));
   for (let round = 0; round < rounds; round++) {
-    for (const [name, run] of entries) results[name]?.push(await run());
+    for (const [name, run] of entries) {
+      results[name]?.push(await run());
+      await sleep(settleMs);
+    }
   }
   return results as Record<K, T[]>; // the keys are those of `contenders`
 }

@@ -4,7 +4,7 @@ import { startFilled } from "../gateways.ts";
 import { type HttpResult, runHttpLoad } from "../load/http.ts";
 import { bench } from "../servers/contract.ts";
 import { serverScript, startServer } from "../server-process.ts";
-import { interleave, type Subject } from "../suite.ts";
+import { interleave, STORED_MS, type Subject } from "../suite.ts";
 
 const CONNECTIONS = 16;
 const HOOK_TOKEN = "hook-token-0123456789abcdef";
@@ -46,8 +46,8 @@ export const wakes: Subject = {
         durable: () => runHttpLoad({ ...load, url: durable.url, path: "/plugins/bench/wake" }),
       };
     };
-    await interleave(1, contenders(warmUpMs));
-    const taken = await interleave(rounds, contenders(windowMs));
+    await interleave(1, contenders(warmUpMs), STORED_MS);
+    const taken = await interleave(rounds, contenders(windowMs), STORED_MS);
     type Way = keyof typeof taken;
     const rates = (way: Way) => taken[way].map(({ perSecond }: HttpResult) => perSecond);
     const row = (figure: string, way: Way, against: Way, name: string, target?: Target): Row => ({

@@ -3,7 +3,7 @@ import { ratioAtLeast, type Row, type Target } from "../figures.ts";
 import { startGateway } from "../gateways.ts";
 import { type HttpResult, runHttpLoad } from "../load/http.ts";
 import { serverScript, startServer } from "../server-process.ts";
-import { interleave, type Subject } from "../suite.ts";
+import { interleave, STORED_MS, type Subject } from "../suite.ts";
 
 const CONNECTIONS = 16;
 /** Bytes of text in the body. */
@@ -60,8 +60,8 @@ export const webhooks: Subject = {
         refused: ours("refused", 400),
       };
     };
-    await interleave(1, contenders(warmUpMs));
-    const taken = await interleave(rounds, contenders(windowMs));
+    await interleave(1, contenders(warmUpMs), STORED_MS);
+    const taken = await interleave(rounds, contenders(windowMs), STORED_MS);
     type Way = keyof typeof taken;
     const row = (figure: string, way: Way, against: Way, name: string, target?: Target): Row => ({
       subject: "webhooks",
