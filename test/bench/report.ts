@@ -95,7 +95,7 @@ Why rows are not met:
 - idle memory: the threads of the database and of the watchdog need 23 MiB.
 - wakes, webhooks: what a durable webhook needs at least is a sixth to a quarter of koa, which stores nothing; see the row of that program.
 - tools, http: each request checks the credential, its rate, the policy of the tool and the schema, and can be cancelled and traced.
-- handshake: a \`hello-ok\` lists methods, events, presence and health; a known device costs a signature and two reads of its record more.
+- handshake: a \`hello-ok\` lists methods, events, presence and health; a known device costs a signature and reads of its record and its token more.
 - connection memory: the state of a connection, its queue, its limits and its listeners.
 - stream, chat-apis: a turn stores its question before the model is asked, since an accepted question must not be lost, and reads its session,
   its workspace and its tools. 16 turns that begin together share one core.`;
