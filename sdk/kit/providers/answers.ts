@@ -1,8 +1,8 @@
 /** For plugins that call model servers: a streamed answer as model events. */
 import type { ModelEvent } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
-import { together } from "./event-stream.ts";
 import { readable, refuseAnswer } from "./failures.ts";
+import { together } from "./together.ts";
 
 /** Converts the pieces of one answer. */
 export interface Answer<Piece> {

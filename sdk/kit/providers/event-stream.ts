@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { refuseAnswer } from "./failures.ts";
+import { together } from "./together.ts";
 
 /** Choice: maximum characters of one event; servers send a few hundred. */
 export const MAX_EVENT_CHARS = 1_000_000;
@@ -50,21 +51,6 @@ export async function* serverEvents<Piece>(
     whole = [];
   }
   yield* together(event.take(), read);
-}
-
-/** Yields the results of `read` for all items in one list, unless there are none. If it throws, yields the results so far first. */
-export function* together<Item, Result>(
-  items: readonly Item[],
-  read: (item: Item) => readonly Result[],
-): Generator<readonly Result[], void, void> {
-  const results: Result[] = [];
-  try {
-    for (const item of items) results.push(...read(item));
-  } catch (error) {
-    if (results.length > 0) yield results;
-    throw error;
-  }
-  if (results.length > 0) yield results;
 }
 
 /** The lines of a body, one list for those that arrived together. `event` counts the characters of a growing line. */
