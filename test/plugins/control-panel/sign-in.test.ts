@@ -168,6 +168,8 @@ describe("sign-in", { skip, concurrency: 2 }, () => {
     await gateway.kill("SIGTERM");
     await page.getByText("Reconnecting …").waitFor();
     await page.getByRole("link", { name: "Logs" }).click(); // its files cannot be loaded now
+    // Sections of the overview that were still loading offer "Try again", too: wait until they are gone.
+    await page.getByRole("heading", { name: "Last conversations" }).waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Try again" }).waitFor();
     const again = await startGatewayProcess(stateDir, {}, { port });
     try {
