@@ -15,7 +15,8 @@ export interface Resource<T> {
 
 /** @param changed called after each change of the state */
 export function createResource<T>(load: () => Promise<T>, changed: () => void, signal: AbortSignal): Resource<T> {
-  let running: Promise<void> | undefined;
+  let running = Promise.resolve();
+  let isRunning = false;
   let again = false;
   const state: { value: T | undefined; error: unknown; isLoading: boolean } = {
     value: undefined,
@@ -23,6 +24,7 @@ export function createResource<T>(load: () => Promise<T>, changed: () => void, s
     isLoading: false,
   };
   async function run(): Promise<void> {
+    isRunning = true;
     do {
       again = false;
       state.isLoading = true;
@@ -35,6 +37,7 @@ export function createResource<T>(load: () => Promise<T>, changed: () => void, s
       }
       state.isLoading = false;
     } while (again && !signal.aborted);
+    isRunning = false; // in this turn: a later call would otherwise be merged into a load that has ended
     if (!signal.aborted) changed();
   }
   return {
@@ -48,8 +51,8 @@ export function createResource<T>(load: () => Promise<T>, changed: () => void, s
       return state.isLoading;
     },
     reload() {
-      if (running) again = true;
-      running ??= run().finally(() => (running = undefined));
+      if (isRunning) again = true;
+      else running = run();
       return running;
     },
     set(value) {
