@@ -85,8 +85,9 @@ export async function scene(t: TestContext, pages: Pages = {}, options: SceneOpt
     if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true, maxRetries: 10 });
   });
   const ask: Ask = async (method, path, keys = {}, caller = {}) => {
-    const parts =
-      method === "POST" ? { query: {}, body: keys } : { query: keys as Record<string, unknown>, body: undefined };
+    // The first call starts Chromium, which takes long on a busy machine.
+    const body = path === "/tabs/open" ? { timeoutMs: 90_000, ...keys } : keys;
+    const parts = method === "POST" ? { query: {}, body } : { query: keys as Record<string, unknown>, body: undefined };
     const signal = new AbortController().signal;
     return (await control.call({ method, path, ...parts, caller, signal })) as Record<string, unknown>;
   };
