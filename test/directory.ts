@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 
-/** How often removing a directory is tried: a gateway that is still running may add a file meanwhile. */
+/**
+ * How often removing a directory is tried: a gateway that is still running may add a file meanwhile. `maxRetries` of Node 20 does
+ * not help: it does not list the directory again.
+ */
 const REMOVALS = 10;
 
 /** A new directory, without symbolic links in its path; removed with the test. */
