@@ -96,6 +96,22 @@ export interface RouteReply {
   readonly body?: unknown;
 }
 
+/** A WebSocket that a client opened at a route of the plugin. */
+export interface PluginSocket {
+  /** Sends a text. A client that leaves more than 1 MiB unread is closed with 1008. Does nothing when the socket is closed. */
+  send(text: string): void;
+  /** @param code default 1000 @param reason at most 123 bytes */
+  close(code?: number, reason?: string): void;
+}
+
+/** What a plugin does with the events of a `PluginSocket`. */
+export interface PluginSocketEvents {
+  /** A text arrived; the next one waits until it resolves. A throw closes the socket with 1011. */
+  message(text: string): void | Promise<void>;
+  /** Called once, when the socket is closed. */
+  closed?(): void;
+}
+
 /** An HTTP route. */
 export interface RouteSpec<B extends TSchema = TSchema> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -121,6 +137,13 @@ export interface RouteSpec<B extends TSchema = TSchema> {
    * the gateway. Default false.
    */
   readonly refusesUpgrade?: boolean;
+  /**
+   * Opens a WebSocket for an upgrade of this path, which may have `:name` segments; the route has `GET`, and `auth: "plugin"`:
+   * this function verifies the request. Texts are at most `maxBodyBytes`; binary messages close the socket with 1003. The
+   * sockets of a plugin are closed with 1012 when it stops. Not available to plugins in a thread of their own.
+   * @throws GatewayError to refuse the upgrade, with the HTTP status of its code
+   */
+  upgrade?(request: RouteRequest<undefined>, socket: PluginSocket): PluginSocketEvents | Promise<PluginSocketEvents>;
   /**
    * Serves only paths that no other route serves, with any method. `path` is a fixed beginning and `/*name`; `params` is empty. A handler
    * that throws `NOT_FOUND` leaves the request to the next fallback route, and finally to the gateway's own 404. Default false.

@@ -1,5 +1,5 @@
 /** Paths of the checkout, for compiled tests. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -21,4 +21,25 @@ export function bundledPlugins(): string[] {
       return JSON.parse(readFileSync(file, "utf8")).svc?.entry !== undefined;
     })
     .sort();
+}
+
+/** A plugin below `plugins` that contributes channels. */
+export interface ChannelPlugin {
+  readonly plugin: string;
+  readonly channels: readonly string[];
+  /** Part of the full bundle. */
+  readonly isBundled: boolean;
+}
+
+/** Sorted by the id of the plugin. */
+export function channelPlugins(): ChannelPlugin[] {
+  const bundled = bundledPlugins();
+  return readdirSync(join(root, "plugins"))
+    .map((plugin) => {
+      const { svc } = JSON.parse(readFileSync(join(root, "plugins", plugin, "package.json"), "utf8"));
+      const isBundled = bundled.includes(`@svc/plugin-${plugin}`);
+      return { plugin, channels: (svc?.contributes?.channel ?? []) as readonly string[], isBundled };
+    })
+    .filter(({ channels }) => channels.length > 0)
+    .sort((one, other) => one.plugin.localeCompare(other.plugin));
 }

@@ -1,5 +1,5 @@
 /** Buttons as actions of message attachments, and their signatures. Pure. */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { MessageButton } from "@svc/sdk/channels";
 import type { Settings } from "./config.ts";
 
@@ -61,10 +61,4 @@ export function signatureOf(
   return createHmac("sha256", key)
     .update(JSON.stringify([channelId, value, label]))
     .digest("base64url");
-}
-
-/** Compares secrets; takes the same time for every guess. */
-export function isSame(given: string, wanted: string): boolean {
-  const hashOf = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(hashOf(given), hashOf(wanted));
 }

@@ -1,7 +1,6 @@
 /** How far an account has read, in a file, so that a restart of the gateway loses no message either. */
-import { readFile } from "node:fs/promises";
-import { matches, type Static, Type } from "@svc/sdk";
-import { replaceFile } from "@svc/sdk/files";
+import { openStateFile } from "@svc/kit/channels";
+import { Type } from "@svc/sdk";
 
 /** Maximum number of remembered channels, and of messages. */
 const MAX_ENTRIES = 200;
@@ -35,20 +34,17 @@ export interface Cursor {
 
 /** @param serverNow time of the server, epoch ms. An unreadable file, or one of another bot, counts as none */
 export async function openCursor(file: string, botId: string, serverNow: number): Promise<Cursor> {
-  const stored = await read(file);
-  const own = stored?.botId === botId ? stored : undefined;
+  const stored = await openStateFile(file, Stored);
+  const own = stored.value?.botId === botId ? stored.value : undefined;
   const channels = new Set(own?.channels);
   const noted = new Set(own?.messages);
   const first = own?.first ?? serverNow;
   let since = own?.since ?? serverNow;
-  let isSaved = false;
-  let saving = Promise.resolve();
   const keep = (entries: Set<string>, entry: string) => {
     entries.delete(entry);
     entries.add(entry);
     const [oldest] = entries;
     if (entries.size > MAX_ENTRIES && oldest !== undefined) entries.delete(oldest);
-    isSaved = false;
   };
   return {
     since: own && Math.max(own.since - OVERLAP_MS, first, serverNow - MAX_AGE_MS),
@@ -59,31 +55,6 @@ export async function openCursor(file: string, botId: string, serverNow: number)
       since = Math.max(since, at);
       keep(channels, channelId);
     },
-    save() {
-      // One write at a time: the last one of a run may meet a regular one.
-      saving = saving.catch(() => undefined).then(write);
-      return saving;
-    },
+    save: () => stored.write({ botId, first, since, channels: [...channels], messages: [...noted] }),
   };
-
-  async function write(): Promise<void> {
-    if (isSaved) return;
-    isSaved = true;
-    const content: Static<typeof Stored> = { botId, first, since, channels: [...channels], messages: [...noted] };
-    try {
-      await replaceFile(file, JSON.stringify(content));
-    } catch (error) {
-      isSaved = false;
-      throw error;
-    }
-  }
-}
-
-async function read(file: string): Promise<Static<typeof Stored> | undefined> {
-  try {
-    const stored: unknown = JSON.parse(await readFile(file, "utf8"));
-    return matches(Stored, stored) ? stored : undefined;
-  } catch {
-    return undefined; // the first run, or a file that somebody changed: only posts of a pause can be missing
-  }
 }

@@ -1,9 +1,10 @@
 /** HTTP requests of the Mattermost server: pressed buttons and the slash command. */
 import { refusedCommand } from "@svc/kit/channels";
+import { isSameSecret } from "@svc/kit/secret";
 import { matches, parseJsonBody, type RouteReply, type RouteRequest, Type, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
 import { find, type RequestContext } from "./api.ts";
-import { isSame, signatureOf } from "./buttons.ts";
+import { signatureOf } from "./buttons.ts";
 import type { Settings } from "./config.ts";
 import { isId } from "./events.ts";
 import type { LiveAccount } from "./run.ts";
@@ -47,7 +48,7 @@ export function createRoutes({ accounts, live, clock }: RouteSources): Routes {
       const press = parseJsonBody(request.rawBody);
       if (!settings?.botToken || !matches(Press, press)) return UNAUTHORIZED;
       const { user_id: userId, channel_id: channelId, post_id: postId = "", trigger_id: trigger = "", context } = press;
-      if (!isSame(context.sig, signatureOf(settings.botToken, channelId, context))) return UNAUTHORIZED;
+      if (!isSameSecret(context.sig, signatureOf(settings.botToken, channelId, context))) return UNAUTHORIZED;
       if (!isId(userId)) return UNAUTHORIZED;
       const { directory, run } = running(request);
       const asked = { clock, signal: request.signal };
@@ -74,7 +75,7 @@ export function createRoutes({ accounts, live, clock }: RouteSources): Routes {
       const token = settingsOf(request)?.slashCommandToken;
       const form = new URLSearchParams(Buffer.from(request.rawBody).toString("utf8"));
       const field = (name: string) => form.get(name) ?? "";
-      if (token === undefined || !isSame(field("token"), token)) return UNAUTHORIZED;
+      if (token === undefined || !isSameSecret(field("token"), token)) return UNAUTHORIZED;
       const [userId, channelId, trigger] = [field("user_id"), field("channel_id"), field("trigger_id")];
       if (!isId(userId) || !isId(channelId)) return UNAUTHORIZED;
       const { directory, run } = running(request);

@@ -1,5 +1,5 @@
 /** The route to which Telegram delivers updates. */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { isSameSecret } from "@svc/kit/secret";
 import type { RouteReply, RouteRequest } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 import type { Update } from "grammy/types";
@@ -16,19 +16,15 @@ export async function delivered(
 ): Promise<RouteReply> {
   const account = accounts.find(({ id }) => id === params["account"]);
   const secret = account?.settings.webhook?.secret;
-  if (!account || secret === undefined || !isSame(headers[SECRET_HEADER], secret)) return { status: 401 };
+  const given = headers[SECRET_HEADER];
+  if (!account || secret === undefined || typeof given !== "string" || !isSameSecret(given, secret))
+    return { status: 401 };
   const { deliver } = running.get(account.id) ?? {};
   if (!deliver) return { status: 503 };
   const update = parsed(rawBody);
   if (!update) return { status: 400 };
   await deliver(update);
   return { status: 200 };
-}
-
-/** In constant time, also for values of different lengths. */
-function isSame(value: string | string[] | undefined, secret: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return typeof value === "string" && timingSafeEqual(digest(value), digest(secret));
 }
 
 function parsed(body: Uint8Array): Update | undefined {

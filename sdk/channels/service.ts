@@ -57,6 +57,8 @@ export interface ChannelCapabilities {
   };
   /** The network shows the list of commands: `ChannelRun.commands`. Default false. */
   readonly commandMenu?: boolean;
+  /** Each direct chat has a session of its own, whatever `session.dmScope` says: the people do not know each other. Default false. */
+  readonly ownSessions?: boolean;
 }
 
 /** One account of a channel, from its configuration. A configuration change reloads the plugin. */
@@ -213,6 +215,8 @@ export interface SendReceipt {
 export interface MediaRequest<Settings = unknown> extends ChannelCall<Settings> {
   /** `InboundMedia.ref`. */
   readonly ref: string;
+  /** Maximum bytes of the file. A channel that returns `MediaBytes` stops reading there. */
+  readonly maxBytes: number;
 }
 
 /** Address of a file. The owner of the point downloads it, with size and time limits. */
@@ -220,6 +224,13 @@ export interface MediaSource {
   readonly url: string;
   /** E.g. `authorization`. Not sent to another host after a redirect. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A file whose bytes only the channel can read, e.g. because they are encrypted. */
+export interface MediaBytes {
+  readonly bytes: Uint8Array;
+  /** Default: `InboundMedia.mimeType`. */
+  readonly mimeType?: string;
 }
 
 /** Outcome of a logout. */
@@ -265,8 +276,8 @@ export interface Channel<Settings = unknown> {
   react?(reaction: MessageReaction<Settings>): Promise<void>;
   /** With the capability `typing`. Shows for some seconds that an answer is being written. */
   typing?(place: ChannelCall<Settings> & ChannelPlace): Promise<void>;
-  /** Address of a file of an incoming message. Needed if messages have `media`. @throws as `edit` */
-  media?(request: MediaRequest<Settings>): Promise<MediaSource>;
+  /** Address or bytes of a file of an incoming message. Needed if messages have `media`. @throws as `edit` */
+  media?(request: MediaRequest<Settings>): Promise<MediaSource | MediaBytes>;
   /** Steps that create or renew the login of an account. Absent: people write the configuration themselves. */
   readonly login?: ChannelLoginSteps;
   /**

@@ -75,6 +75,8 @@ export interface InboundAddress {
   readonly guildId?: string;
   readonly teamId?: string;
   readonly roles?: readonly string[];
+  /** A direct chat has a session of its own, whatever `session.dmScope` and `session.identityLinks` say. Default false. */
+  readonly ownSession?: boolean | undefined;
 }
 
 /** Agent and session that receive a message. */

@@ -1,4 +1,5 @@
 /** Keys of the sections `cron`, `logging`, `mcp` (each server disabled, so that nothing is started), `memorySearch`, `update` and heartbeats. */
+import { channelPlugins } from "../checkout.ts";
 import type { Given } from "./config-cases.ts";
 
 const AT = { source: "env", id: "SAMPLE" };
@@ -120,10 +121,12 @@ export const SECTIONS_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "cron.failureAlert.": "plugins/cron/config.test.ts",
   "cron.failureDestination.": "plugins/cron/config.test.ts",
   "channels.defaults.heartbeat.": "plugins/heartbeat/beats.test.ts",
-  "channels.telegram.": "plugins/telegram/account.test.ts",
-  "channels.discord.": "plugins/discord/plugin.test.ts",
-  "channels.slack.": "plugins/slack/scene.ts",
-  "channels.mattermost.": "plugins/mattermost/scene.ts",
+  // Each network with its settings is tried as a whole; the shared ones are tried at telegram.
+  ...Object.fromEntries(
+    channelPlugins()
+      .filter(({ isBundled }) => isBundled)
+      .flatMap(({ plugin, channels }) => channels.map((id) => [`channels.${id}.`, `plugins/${plugin}/network.ts`])),
+  ),
   "approvals.exec.": "plugins/channels/approvals.test.ts",
   "approvals.plugin.": "plugins/channels/approvals.test.ts",
   "logging.consoleStyle": SETTINGS,

@@ -126,7 +126,7 @@ async function tryOut(
 /** Settings that channels share are one schema: they are tried at one network, and its accounts repeat them. */
 const SHARED = Object.keys(SHARED_FIELDS).join("|");
 const REPEATED = new RegExp(
-  `^channels\\.(?:[a-z]+\\.accounts\\.|(?:discord|slack|mattermost)\\.(?:${SHARED}|defaultAccount)(?:\\.|$))`,
+  `^channels\\.(?:[a-z]+\\.accounts\\.|(?!telegram\\.)[a-z]+\\.(?:${SHARED}|defaultAccount)(?:\\.|$))`,
 );
 
 async function keysOf(t: TestContext, kind: Leaf["kind"]): Promise<{ schema: Node; leaves: Leaf[] }> {

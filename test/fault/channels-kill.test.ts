@@ -11,7 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
 import { NETWORKS } from "../plugins/channels/networks.ts";
+import { channelPlugins, root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
+import { svc } from "../run-svc.ts";
 import { until } from "../until.ts";
 import { createRandom, pause, ROUNDS, SEED } from "./workload.ts";
 
@@ -24,35 +26,57 @@ const PATIENCE_MS = 30_000;
 const STREAMING = ["off", "draft"] as const;
 const KILLS = Math.ceil(ROUNDS / STREAMING.length);
 
+const OUTSIDE = new Set(channelPlugins().flatMap(({ plugin, isBundled }) => (isBundled ? [] : [plugin])));
+
 for (const [name, start] of Object.entries(NETWORKS))
   for (const streaming of STREAMING)
     it(`${name}: no message is lost in ${KILLS} kills, streaming ${streaming}`, { timeout: 600_000 }, async (t) => {
       const network = await start(t);
       const stateDir = await mkdtemp(join(tmpdir(), "svc-channel-kill-"));
       t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
-      const section = { ...network.settings, ...network.login, allowFrom: [network.person], streaming };
+      const section = {
+        ...network.settings,
+        ...(network.written ?? network.login),
+        allowFrom: [network.person],
+        streaming,
+      };
       const config = {
         agents: { defaults: { skipBootstrap: true } },
         "provider-offline": { wordDelayMs: 10 },
         messages: { queue: { mode: "followup", debounceMs: 0 } }, // waiting messages would be answered together
-        channels: { [name]: section },
+        channels: { [network.id]: section },
       };
       await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
-      const first = await startGatewayProcess(stateDir);
+      if (OUTSIDE.has(name)) {
+        const { code, text } = await svc(stateDir, [
+          "plugins",
+          "install",
+          join(root, "plugins", name),
+          "--link",
+          "--yes",
+        ]);
+        assert.equal(code, 0, text);
+      }
+      const begin = async () => {
+        const gateway = await startGatewayProcess(stateDir);
+        network.meets?.(gateway.url.replace(/^ws/, "http"));
+        return gateway;
+      };
+      const first = await begin();
       await connected(first); // no network keeps messages for a bot that it does not know
       await first.kill("SIGTERM");
       const random = createRandom(SEED);
       const answered = (round: number) =>
         network.heard().filter((text) => text === `answer ${round} is complete`).length;
       for (let round = 0; round < KILLS; round++) {
-        const gateway = await startGatewayProcess(stateDir);
+        const gateway = await begin();
         const isEarly = round % 2 === 1;
         if (!isEarly) await connected(gateway);
         network.says(`echo answer ${round} is complete`);
         await pause(random() * (isEarly ? LATEST_CONNECTION_MS : LATEST_KILL_MS));
         await gateway.kill();
       }
-      const last = await startGatewayProcess(stateDir);
+      const last = await begin();
       t.after(() => last.kill());
       for (let round = 0; round < KILLS; round++)
         await until(() => answered(round) > 0, `the answer ${round} (seed ${SEED})`, PATIENCE_MS);

@@ -131,8 +131,9 @@ export const SEVERAL_IN_MAIN = {
 function warningsOf({ account, contribution }: Listed, { sessions, approved }: StatusSources) {
   const known = sessions.get();
   const { allowFrom = [], id: accountId } = account;
+  const { ownSessions: ownSession } = contribution.value.capabilities;
   const sessionOf = (person: string) =>
-    known?.route({ channel: contribution.id, accountId, peer: { kind: "direct", id: person } }).sessionKey;
+    known?.route({ channel: contribution.id, accountId, peer: { kind: "direct", id: person }, ownSession }).sessionKey;
   const share = ([one, other]: readonly string[]) =>
     one !== undefined && other !== undefined && known !== undefined && sessionOf(one) === sessionOf(other);
   const ids = allowFrom.map((id) => id.trim());

@@ -154,10 +154,11 @@ async function fetchFile(message: AcceptedMessage, media: InboundMedia, sources:
   if ((media.size ?? 0) > maxMediaBytes)
     invalidRequest(`it has ${megabytes(media.size ?? 0)}, at most ${megabytes(maxMediaBytes)} are accepted`);
   const source = await accounts.call(listed.contribution, async (channel) =>
-    channel.media?.({ accountId, settings, ref: media.ref, signal }),
+    channel.media?.({ accountId, settings, ref: media.ref, maxBytes: maxMediaBytes, signal }),
   );
   if (!source) throw new Error("the channel did not name an address");
-  const { bytes, mimeType } = await download(source, maxMediaBytes, signal);
+  const { bytes, mimeType } = "bytes" in source ? source : await download(source, maxMediaBytes, signal);
+  if (bytes.byteLength > maxMediaBytes) invalidRequest(`it is larger than ${megabytes(maxMediaBytes)}`);
   const type = media.mimeType?.split(";", 1)[0]?.trim().toLowerCase() || mimeType || "application/octet-stream";
   return {
     kind: media.kind,

@@ -63,7 +63,7 @@ export type Inbound = Static<typeof Inbound>;
 export interface Source {
   readonly channel: string;
   readonly label: string;
-  readonly capabilities: Pick<ChannelCapabilities, "maxTextChars" | "markup">;
+  readonly capabilities: Pick<ChannelCapabilities, "maxTextChars" | "markup" | "ownSessions">;
   readonly account: ChannelAccount;
 }
 

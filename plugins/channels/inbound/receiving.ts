@@ -183,9 +183,16 @@ export class Receiving {
   }
 
   /** `undefined` if the ids cannot be part of a session key. */
-  #route(sessions: Sessions, { channel, account }: Source, { chat, sender }: Inbound): string | undefined {
+  #route(
+    sessions: Sessions,
+    { channel, capabilities, account }: Source,
+    { chat, sender }: Inbound,
+  ): string | undefined {
     try {
-      return sessions.route(inboundAddress(channel, account.id, chat, sender)).sessionKey;
+      return sessions.route({
+        ...inboundAddress(channel, account.id, chat, sender),
+        ownSession: capabilities.ownSessions,
+      }).sessionKey;
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "INVALID_REQUEST") throw error;
       this.#sources.log.info(

@@ -85,7 +85,8 @@ export async function inboundAddressOf(
 ): Promise<InboundAddress> {
   const kind = await chatTypeOf(contribution, to, channels);
   const peer = { kind, id: kind === "direct" ? to.replace(/^user:/, "") : to };
-  return { channel: contribution.id, accountId, peer, ...(threadId === undefined ? {} : { threadId }) };
+  const { ownSessions: ownSession } = contribution.value.capabilities;
+  return { channel: contribution.id, accountId, peer, ownSession, ...(threadId === undefined ? {} : { threadId }) };
 }
 
 function named(name: string, channels: Channels): Contribution<Channel> | string {

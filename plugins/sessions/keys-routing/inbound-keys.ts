@@ -48,10 +48,11 @@ function isForumTopic({ peer, guildId, teamId }: InboundAddress): boolean {
 
 /** `undefined` means the main session. */
 function directRest(inbound: InboundAddress, peerId: string, rules: InboundRules): string | undefined {
-  const { dmScope } = rules;
+  const isOwn = inbound.ownSession === true;
+  const dmScope = isOwn ? "per-account-channel-peer" : rules.dmScope;
   const id = peerId.trim();
   if (dmScope === "main" || id === "") return undefined;
-  const peer = linkedName(inbound.channel, id, rules.identityLinks) ?? id;
+  const peer = (isOwn ? undefined : linkedName(inbound.channel, id, rules.identityLinks)) ?? id;
   if (dmScope === "per-peer") return `direct:${peer}`;
   const channel = segment(inbound.channel);
   if (dmScope === "per-channel-peer") return `${channel}:direct:${peer}`;

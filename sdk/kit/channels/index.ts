@@ -6,3 +6,4 @@ export * from "./media-kind.ts";
 export * from "./refused-command.ts";
 export * from "./repeat.ts";
 export { MAX_PIECES, split } from "./split.ts";
+export * from "./state-file.ts";

@@ -1,4 +1,5 @@
 /** For plugins that call model servers: classifies failures and removes secrets from their messages. Pure. */
+import { retryAfter } from "../time/retry-after.ts";
 import { GatewayError, isGatewayError } from "@svc/sdk";
 import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/models";
 
@@ -195,17 +196,4 @@ function withoutSecrets(
   const secrets = [apiKey, ...values, ...bare, ...others].filter((secret) => secret.trim().length >= 4);
   const longestFirst = secrets.sort((left, right) => right.length - left.length);
   return longestFirst.reduce((clean, secret) => clean.replaceAll(secret, "***"), text);
-}
-
-/**
- * Milliseconds the server asks to wait, from `Retry-After-Ms` or `Retry-After` (seconds or a date).
- * @returns `undefined` if it is absent or unreadable
- */
-export function retryAfter(headers: Headers, now: number): number | undefined {
-  const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
-  if (Number.isFinite(ms)) return Math.max(0, ms);
-  const value = headers.get("retry-after");
-  if (value === null) return undefined;
-  const wait = /^[\d.]+$/u.test(value) ? Number.parseFloat(value) * 1_000 : Date.parse(value) - now;
-  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 }

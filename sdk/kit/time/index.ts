@@ -3,4 +3,5 @@ export * from "./any-signal.ts";
 export * from "./deadline.ts";
 export * from "./durations.ts";
 export * from "./local-time.ts";
+export * from "./retry-after.ts";
 export * from "./slots.ts";

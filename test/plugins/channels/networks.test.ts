@@ -1,4 +1,5 @@
-/** The way of a user with each network: login, pairing, messages, commands, buttons, files, and the status of a dead connection. */
+/** The way of a user with each network: login, pairing, messages, commands, approvals, files, and the status of a dead connection. */
+// own process: some networks start programs
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,11 +7,14 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { execApproval } from "@svc/sdk/approvals";
 import { channelLogin, channelPairing, channels } from "@svc/sdk/channels";
-import { NETWORKS, type TestNetwork } from "./networks.ts";
+import type { GatewayClient } from "@svc/sdk/client";
+import { NETWORKS } from "./networks.ts";
 import { startScene, until } from "./scene.ts";
+import type { TestNetwork } from "./test-network.ts";
 
 /** A gateway with a configuration file that names the server of the network, but no login. @param more further settings */
-async function gatewayFor(t: TestContext, { id, settings, person }: TestNetwork, more: object = {}) {
+async function gatewayFor(t: TestContext, plugin: string, network: TestNetwork, more: object = {}) {
+  const { id, settings, person } = network;
   const stateDir = await mkdtemp(join(tmpdir(), "svc-network-"));
   t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
   const exec = { enabled: true, approvers: [`${id}:${person}`] };
@@ -20,48 +24,63 @@ async function gatewayFor(t: TestContext, { id, settings, person }: TestNetwork,
     channels: { [id]: { ...settings, ...more } },
   };
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
-  const scene = await startScene(t, ["commands", "config", "approvals", id], {
+  const scene = await startScene(t, ["commands", "config", "approvals", plugin], {
     stateDir,
     gateway: { config: undefined },
   });
+  const http = `http://127.0.0.1:${scene.gateway.port}`;
+  network.meets?.(http);
   const account = async () => (await scene.client.call(channels.status, {})).channelAccounts[id]?.[0];
-  return { ...scene, account };
+  return { ...scene, http, account };
 }
 
 /** A gateway whose account is connected, and in which the person may write. */
-async function connectedTo(t: TestContext, network: TestNetwork) {
-  const scene = await gatewayFor(t, network, { ...network.login, allowFrom: [network.person] });
+async function connectedTo(t: TestContext, plugin: string, network: TestNetwork) {
+  const own = network.written ?? network.login;
+  const scene = await gatewayFor(t, plugin, network, { ...own, allowFrom: [network.person] });
   await until(async () => (await scene.account())?.connected === true, "the connection");
   return scene;
+}
+
+/** Enters the values and scans the codes until the login is done, or is refused. */
+async function logIn(client: GatewayClient, network: TestNetwork, values: Readonly<Record<string, string>>) {
+  const { loginId, step: first } = await client.call(channelLogin.start, { channel: network.id });
+  const asked: string[] = [];
+  for (let step = first; ;) {
+    if (step.kind === "done") return { asked };
+    for (const { key, help } of step.fields ?? []) {
+      assert.ok(help, `${key} says where people find it`);
+      asked.push(key);
+    }
+    const answers = (step.fields ?? []).flatMap(({ key }) => (key in values ? [[key, values[key] ?? ""]] : []));
+    const next = client.call(channelLogin.next, { loginId, answers: Object.fromEntries(answers) });
+    if (step.kind === "show") await network.scans?.(step.qr ?? step.url ?? "");
+    ({ step } = await next);
+  }
 }
 
 for (const [name, start] of Object.entries(NETWORKS)) {
   describe(name, { timeout: 60_000 }, () => {
     it("is set up with a login, lets a stranger in by code, answers, obeys commands and forgets nothing", async (t) => {
       const network = await start(t);
-      const { client, account, stateDir } = await gatewayFor(t, network);
+      const { client, account, stateDir } = await gatewayFor(t, name, network);
       assert.deepEqual([(await account())?.configured, (await account())?.connected], [false, false]);
 
-      const { loginId, step } = await client.call(channelLogin.start, { channel: name });
-      const keys = step.fields?.map(({ key }) => key) ?? [];
-      for (const key of Object.keys(network.login)) assert.ok(keys.includes(key), key);
-      for (const field of step.fields ?? []) assert.ok(field.help, `${field.key} says where people find it`);
-      await assert.rejects(client.call(channelLogin.next, { loginId, answers: network.wrong }), {
-        code: "INVALID_REQUEST",
-      });
-      const done = await client.call(channelLogin.next, { loginId, answers: network.login });
-      assert.equal(done.step.kind, "done");
-      const written = JSON.parse(await readFile(join(stateDir, "svc.json"), "utf8")) as {
+      await assert.rejects(logIn(client, network, network.wrong), { code: "INVALID_REQUEST" });
+      const { asked } = await logIn(client, network, network.login);
+      for (const key of Object.keys(network.login)) assert.ok(asked.includes(key), key);
+      const file = JSON.parse(await readFile(join(stateDir, "svc.json"), "utf8")) as {
         channels: Record<string, object>;
       };
-      assert.deepEqual(written.channels[name], { ...network.settings, enabled: true, ...network.login });
+      const written = network.written ?? network.login;
+      assert.deepEqual(file.channels[network.id], { ...network.settings, enabled: true, ...written });
       await until(async () => (await account())?.connected === true, "the connection");
 
       network.says("hello");
       const offer = await until(() => network.heard()[0], "the code");
       const code = /[A-HJ-NP-Z2-9]{8}/.exec(offer)?.[0] ?? "";
       assert.ok(offer.includes(code) && code !== "", offer);
-      await client.call(channelPairing.approve, { channel: name, code });
+      await client.call(channelPairing.approve, { channel: network.id, code });
       await until(() => network.heard().some((text) => text.startsWith("You have access now")), "the notice");
       network.says("echo first");
       await until(() => network.heard().includes("first"), "the answer");
@@ -73,41 +92,43 @@ for (const [name, start] of Object.entries(NETWORKS)) {
       assert.ok(lastInboundAt && lastOutboundAt && lastProofAt);
     });
 
-    it("takes an approval by a button", async (t) => {
+    it("takes an approval by a button, or by a command where the network has no buttons", async (t) => {
       const network = await start(t);
-      const { client, gateway } = await connectedTo(t, network);
+      const { client, http } = await connectedTo(t, name, network);
       network.says("echo ready");
       await until(() => network.heard().includes("ready"), "the session");
       const decided = client.call(execApproval.request, {
         command: "rm -rf build",
-        sessionKey: "agent:main:main",
+        sessionKey: network.sessionKey ?? "agent:main:main",
         agentId: "main",
         timeoutMs: 30_000,
       });
-      await until(() => network.heard().some((text) => text.includes("Approval needed")), "the question");
-      await network.presses("Allow once", `http://127.0.0.1:${gateway.port}`);
+      const question = await until(
+        () => network.heard().find((text) => text.includes("Approval needed")),
+        "the question",
+      );
+      if (network.presses) await network.presses("Allow once", http);
+      else network.says(/\/approve \S+ allow-once/.exec(question)?.[0] ?? question);
       assert.equal((await decided).decision, "allow-once");
       await until(() => network.heard().some((text) => text.startsWith("Allowed once by")), "the outcome");
     });
 
     it("tells the agent that a file is too large", async (t) => {
       const network = await start(t);
-      await connectedTo(t, network);
+      await connectedTo(t, name, network);
       network.sends("echo see", 25_000_000);
       const answer = await until(() => network.heard().find((text) => text.includes("are accepted")), "the answer");
       assert.match(answer, /big\.bin: not available: it has 25 MB, at most 20 MB are accepted/);
     });
 
-    it("tells within 5 seconds that its connection is dead", async (t) => {
+    it("tells soon that the network is silent", async (t) => {
       const network = await start(t);
-      const { client, account } = await gatewayFor(t, network);
-      const { loginId } = await client.call(channelLogin.start, { channel: name });
-      await client.call(channelLogin.next, { loginId, answers: network.login });
-      await until(async () => (await account())?.connected === true, "the connection");
+      if (!network.falls) return;
+      const { account } = await connectedTo(t, name, network);
       network.falls();
       const fell = performance.now();
-      await until(async () => (await account())?.connected === false, "the disconnect");
-      assert.ok(performance.now() - fell < 5_000);
+      await until(async () => (await account())?.connected === false, "the disconnect", network.silentMs);
+      assert.ok(performance.now() - fell < (network.silentMs ?? 5_000));
     });
   });
 }

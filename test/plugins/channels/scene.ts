@@ -42,9 +42,9 @@ export async function startScene(
   return { ...running, inside: found.inside };
 }
 
-/** Polls for at most 10 seconds. */
-export async function until<T>(look: () => T | Promise<T>, what: string): Promise<NonNullable<T>> {
-  for (const end = performance.now() + 10_000; performance.now() < end;) {
+/** @param ms maximum time; at least 10 seconds */
+export async function until<T>(look: () => T | Promise<T>, what: string, ms = 0): Promise<NonNullable<T>> {
+  for (const end = performance.now() + Math.max(ms, 10_000); performance.now() < end;) {
     const seen = await look();
     if (seen !== undefined && seen !== null && (seen as unknown) !== false) return seen as NonNullable<T>;
     await sleep(10);

@@ -273,11 +273,13 @@ describe("messages that come in", () => {
     discord.replies(`GET /channels/${CHANNEL}/messages/${id}`, {
       body: { id, attachments: [{ ...file, url: "http://new" }] },
     });
-    assert.deepEqual(await channel.media?.({ ...account.call, ref }), { url: "http://new" });
+    assert.deepEqual(await channel.media?.({ maxBytes: 1_000, ...account.call, ref }), { url: "http://new" });
     discord.replies(`GET /channels/${CHANNEL}/messages/${id}`, { body: { id, attachments: [] } });
-    await assert.rejects(async () => channel.media?.({ ...account.call, ref }), { code: "NOT_FOUND" });
-    await assert.rejects(async () => channel.media?.({ ...account.call, ref }), { code: "NOT_FOUND" });
-    await assert.rejects(async () => channel.media?.({ ...account.call, ref: "../../x" }), { code: "INVALID_REQUEST" });
+    await assert.rejects(async () => channel.media?.({ maxBytes: 1_000, ...account.call, ref }), { code: "NOT_FOUND" });
+    await assert.rejects(async () => channel.media?.({ maxBytes: 1_000, ...account.call, ref }), { code: "NOT_FOUND" });
+    await assert.rejects(async () => channel.media?.({ maxBytes: 1_000, ...account.call, ref: "../../x" }), {
+      code: "INVALID_REQUEST",
+    });
   });
 });
 

@@ -42,11 +42,13 @@ describe("a message", { timeout: SUITE_MS }, () => {
     assert.equal(second.mentioned, true);
     assert.deepEqual(third?.chat, { type: "direct", id: `user:${ADA}`, name: "ada" });
     assert.deepEqual(fourth?.chat, { type: "group", id: id("group"), name: "ada, bob" });
-    assert.deepEqual(await channel.media?.({ ...facts, ref: file.id }), {
+    assert.deepEqual(await channel.media?.({ maxBytes: 1_000, ...facts, ref: file.id }), {
       url: `${server.url}/api/v4/files/${file.id}`,
       headers: { authorization: `Bearer ${TOKEN}` },
     });
-    await assert.rejects(async () => channel.media?.({ ...facts, ref: "../users/me" }), { code: "NOT_FOUND" });
+    await assert.rejects(async () => channel.media?.({ maxBytes: 1_000, ...facts, ref: "../users/me" }), {
+      code: "NOT_FOUND",
+    });
   });
 
   it("in a thread of the bot answers the bot", async (t) => {

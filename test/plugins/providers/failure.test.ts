@@ -1,7 +1,8 @@
 /** The sentences of all providers about failures of a server. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type ProviderPhase, retryAfter, toFailure } from "@svc/kit/providers";
+import { type ProviderPhase, toFailure } from "@svc/kit/providers";
+import { retryAfter } from "@svc/kit/time";
 import type { ProviderAccount } from "@svc/sdk/models";
 import { kindOf, type Thrown } from "../../../plugins/provider-anthropic/failure.ts";
 import { apis } from "./apis.ts";

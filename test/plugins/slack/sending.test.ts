@@ -173,16 +173,16 @@ describe("sending to Slack", { timeout: 30_000 }, () => {
 describe("files of Slack", () => {
   it("have an address with the token, on the hosts of Slack only", async (t) => {
     const { slack, channel, call } = await scene(t);
-    assert.deepEqual(await channel.media?.({ ...call, ref: "F9" }), {
+    assert.deepEqual(await channel.media?.({ maxBytes: 1_000, ...call, ref: "F9" }), {
       url: `${slack.address}/files/F9/download`,
       headers: { authorization: "Bearer xoxb-secret-1" },
     });
     for (const url of ["http://evil.example/x", "https://127.0.0.1/x", "no address"]) {
       slack.plan("files.info", { body: { ok: true, file: { id: "F9", url_private_download: url } } });
-      await assert.rejects(async () => channel.media?.({ ...call, ref: "F9" }), { code: "NOT_FOUND" });
+      await assert.rejects(async () => channel.media?.({ maxBytes: 1_000, ...call, ref: "F9" }), { code: "NOT_FOUND" });
     }
     slack.plan("files.info", refusal("file_not_found"));
-    await assert.rejects(async () => channel.media?.({ ...call, ref: "F9" }), { code: "NOT_FOUND" });
+    await assert.rejects(async () => channel.media?.({ maxBytes: 1_000, ...call, ref: "F9" }), { code: "NOT_FOUND" });
   });
 });
 
