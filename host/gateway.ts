@@ -10,6 +10,7 @@ import { methods } from "./kernel/kinds/methods.ts";
 import { routes } from "./kernel/kinds/routes.ts";
 import { boundedLog } from "./logs/bounded.ts";
 import { createHttpHandler } from "./net/http/handler.ts";
+import { createPluginSockets } from "./net/http/plugin-sockets.ts";
 import { Admission } from "./net/ws/admission.ts";
 import { Broadcaster } from "./net/ws/broadcast.ts";
 import { CallLimiter } from "./net/ws/call-limiter.ts";
@@ -101,6 +102,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     readiness: () => gateway.readiness(),
     ingress: (request, response) => webhooks.handle(request, response),
   });
+  const pluginSockets = createPluginSockets({ routes: kinds.table(routes), access, clock, log });
   const credentialsEnded = hooks.emitter(HOOKS.credentialsEnded);
   const closeDead = async (reason: string) => {
     connections.closeDead(reason);
@@ -131,6 +133,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     connections,
     dispatcher,
     http,
+    pluginSockets,
     restarts,
     webhooks,
     report,

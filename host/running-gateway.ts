@@ -17,7 +17,8 @@ import type { HostContext } from "./context.ts";
 import { routes } from "./kernel/kinds/routes.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
 import type { Readiness } from "./net/http/probes.ts";
-import { upgradeRefusal } from "./net/http/upgrade-refusal.ts";
+import type { PluginSockets } from "./net/http/plugin-sockets.ts";
+import { upgradeRefusal } from "./net/http/upgrades.ts";
 import { securityHeaders } from "./net/http/security-headers.ts";
 import { connectionRoom } from "./net/descriptors.ts";
 import { listen, type Listener } from "./net/listen.ts";
@@ -47,6 +48,7 @@ export interface GatewayParts {
   readonly connections: Connections;
   readonly dispatcher: Dispatcher;
   readonly http: HttpHandler;
+  readonly pluginSockets: PluginSockets;
   readonly restarts: HostRestarts;
   readonly webhooks: HostWebhooks;
   readonly report: StartupReport;
@@ -125,7 +127,7 @@ export class RunningGateway implements Gateway {
   }
 
   async #listen(addresses: readonly string[]): Promise<void> {
-    const { context, http, connections } = this.#parts;
+    const { context, http, connections, pluginSockets } = this.#parts;
     const { settings, access, clock, log } = context;
     const tls = () => settings.config.gateway.tls ?? {};
     if (tls().enabled === true) {
@@ -138,6 +140,7 @@ export class RunningGateway implements Gateway {
       headers: () => securityHeaders(settings.config.gateway.http?.securityHeaders?.strictTransportSecurity),
       onRequest: (request, response) => http.handle(request, response),
       refuses: (target) => upgradeRefusal(target, context.kinds.table(routes).list()),
+      takes: (upgrade) => pluginSockets.take(upgrade),
       onSocket: (ws, socket, request) => connections.open(ws, socket, request),
       maxConnections: connectionRoom(),
       onTooMany: () => this.#tooMany(),
@@ -248,7 +251,7 @@ export class RunningGateway implements Gateway {
   }
 
   async #shutDown(reason: string, { restartExpectedMs, drainMs }: StopOptions): Promise<void> {
-    const { context, admission, broadcaster, connections, dispatcher, http } = this.#parts;
+    const { context, admission, broadcaster, connections, dispatcher, http, pluginSockets } = this.#parts;
     const { settings, clock, log, kernel, hooks } = context;
     log.info({ reason }, "the gateway is stopping");
     this.#parts.restarts.stop();
@@ -266,6 +269,7 @@ export class RunningGateway implements Gateway {
     await kernel.stop();
     this.#insideCalls.abort();
     connections.closeAll(CLOSE.restart, "service restart");
+    pluginSockets.close();
     await this.#listener?.close();
     log.close();
   }

@@ -8,6 +8,8 @@ import { MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StartupRefusal } from "../auth/mode.ts";
 import { AddressCount } from "./address-count.ts";
+import type { Upgrade } from "./http/plugin-sockets.ts";
+import type { HttpRefusal } from "./http/reply.ts";
 import { responsesWith } from "./http/security-headers.ts";
 import { shareOf } from "./scheduler.ts";
 
@@ -36,6 +38,8 @@ export interface ListenOptions {
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
   /** Called for each upgrade. @returns why it is refused with 426; `undefined`: it is not */
   refuses?(target: string): string | undefined;
+  /** Called for each other upgrade. @returns whether it is handled; otherwise a connection of the gateway opens. Default: none is */
+  takes?(upgrade: Upgrade): boolean;
   /** Maximum number of open connections. A connection beyond the limit is closed at once. Default: no limit. */
   readonly maxConnections?: number | undefined;
   /** Called when a connection exceeds `maxConnections`. */
@@ -94,6 +98,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       socket.on("error", cutOff);
       const why = options.refuses?.(request.url ?? "");
       if (why !== undefined) return refuseUpgrade(new Response(request), socket as Socket, why, 426);
+      const refuse = ({ status, headers: own, body }: HttpRefusal) =>
+        refuseUpgrade(new Response(request), socket as Socket, body.error.message, status, own);
+      if (options.takes?.({ request, socket, head, refuse })) return;
       socket.cork(); // sends the upgrade response and the challenge in one packet
       sockets.handleUpgrade(request, socket, head, (ws) => onSocket(ws, socket, request));
       process.nextTick(uncork, socket);
@@ -150,12 +157,19 @@ function countConnections({ maxConnections = Number.POSITIVE_INFINITY, onTooMany
   };
 }
 
-/** Rejects a WebSocket upgrade. @param why message of the library, or of `refuses` */
-function refuseUpgrade(response: ServerResponse, socket: Socket, why: string, status = 400): void {
+/** Rejects a WebSocket upgrade. @param why message of the library, of `refuses`, or of a plugin */
+function refuseUpgrade(
+  response: ServerResponse,
+  socket: Socket,
+  why: string,
+  status = 400,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.assignSocket(socket);
   response.once("finish", () => socket.destroySoon());
   const isMethod = why === "Invalid HTTP method";
   response.writeHead(isMethod ? 405 : status, {
+    ...headers,
     "Content-Type": "text/plain; charset=utf-8",
     "Content-Length": Buffer.byteLength(why),
     "Sec-WebSocket-Version": "13, 8",

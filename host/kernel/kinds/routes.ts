@@ -34,6 +34,12 @@ export const routes = defineKind<DeclaredRoute>({
   conflict(entries) {
     const open = entries.find(({ route: { auth, scope } }) => auth !== "plugin" && scope === undefined)?.route;
     if (open) return `route ${open.method} ${open.path} has auth "${open.auth}" and no scope`;
+    const loose = entries.find(
+      ({ route: { upgrade, method, auth, path } }) =>
+        upgrade && (method !== "GET" || auth !== "plugin" || path.includes("*")),
+    )?.route;
+    if (loose)
+      return `route ${loose.method} ${loose.path} opens WebSockets, so it must have the method GET, auth "plugin" and a path without *`;
     const closed = entries.find(
       ({ route: { path, isFallback } }) => isFallback && !/^[^*:{]*\/\*\w+$/.test(path),
     )?.route;
@@ -42,6 +48,8 @@ export const routes = defineKind<DeclaredRoute>({
       `route ${closed.method} ${closed.path} is a fallback, so its path must end with /*name and have no other parameter`
     );
   },
+
+  refuse: ({ route: { upgrade } }) => upgrade && "its sockets cannot be handed over",
 
   adopt: ({ route }) => ({ route: { ...route, handler: (request) => route.handler(plain(request)) } }),
 });

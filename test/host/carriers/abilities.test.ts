@@ -267,6 +267,12 @@ for (const run of ["worker", "process"] as const)
           /the hook h works only in the gateway's own thread/,
         ],
         [
+          {
+            setup: `gateway.route({ method: "GET", path: "/plugins/guest-2/s", auth: "plugin", summary: "s", handler: () => ({}), upgrade: () => ({}) });`,
+          },
+          /the route GET \/plugins\/guest-2\/s works only in the gateway's own thread.*sockets cannot be handed over/,
+        ],
+        [
           { setup: `gateway.hooks.runEvent.tap(() => {});` },
           /the tap of runEvent works only in the gateway's own thread/,
         ],
@@ -276,7 +282,7 @@ for (const run of ["worker", "process"] as const)
         ],
         [
           { setup: `gateway.start(() => serve("late", () => 1));` },
-          /start: plugin guest-4: declaring the method guest-4\.late is only allowed inside setup\(\)/,
+          /start: plugin guest-5: declaring the method guest-5\.late is only allowed inside setup\(\)/,
         ],
       ];
       const home = directory(t);
