@@ -29,3 +29,4 @@ form.addEventListener("submit", async (event) => {
     problem.textContent = `${error.code}: ${error.message}`;
   }
 });
+form.querySelector("button").disabled = false; // without the listener, a browser would load the page again

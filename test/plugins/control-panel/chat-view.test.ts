@@ -43,6 +43,12 @@ async function stored(client: GatewayClient, sessionKey = MAIN): Promise<readonl
   });
 }
 
+/** When the last message was written, epoch ms. */
+async function lastAt(client: GatewayClient): Promise<unknown> {
+  const { messages } = await client.call(chat.history, { sessionKey: MAIN });
+  return Object(messages.at(-1)).timestamp;
+}
+
 it("answers after two clicks, shows tool calls as facts, and answers again", { skip }, async (t) => {
   const { open, client } = await openPanel(t, { config: FAST });
   const page = await open("/");
@@ -57,9 +63,13 @@ it("answers after two clicks, shows tool calls as facts, and answers again", { s
   assert.equal((await tool.innerText()).includes("{"), false, "no JSON");
 
   const before = await stored(client);
+  const at = await lastAt(client);
   await page.getByRole("button", { name: "Answer again" }).click();
+  await until(
+    async () => (await lastAt(client)) !== at && (await stored(client)).length >= before.length,
+    "the answer",
+  );
   await page.getByRole("button", { name: "Answer again" }).waitFor();
-  await page.getByRole("button", { name: "Stop the answer" }).waitFor({ state: "detached" });
   await log(page).locator(".tool.done").waitFor();
   const after = await stored(client);
   assert.equal(after.length, before.length, "the former answer left the conversation");
