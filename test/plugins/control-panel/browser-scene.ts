@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import type { GatewayClient } from "@svc/sdk/client";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { type GatewayProcess, startGatewayProcess } from "../../gateway-process.ts";
@@ -43,6 +43,19 @@ export interface SceneOptions {
   readonly prepare?: (stateDir: string) => Promise<void>;
 }
 
+let launched: Promise<Browser> | undefined;
+
+/** One browser for all tests of a file; each test has profiles of its own. */
+function sharedBrowser(): Promise<Browser> {
+  launched ??= chromium.launch({
+    executablePath: process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP *.example 127.0.0.1"],
+  });
+  return launched;
+}
+
+after(async () => (await launched)?.close());
+
 export async function openPanel(t: TestContext, { config, env = {}, prepare }: SceneOptions = {}): Promise<PanelScene> {
   const stateDir = await realpath(await mkdtemp(join(tmpdir(), "svc-panel-")));
   const endings: (() => Promise<unknown>)[] = [() => rm(stateDir, { recursive: true, force: true })];
@@ -57,11 +70,7 @@ export async function openPanel(t: TestContext, { config, env = {}, prepare }: S
   endings.push(() => gateway.kill("SIGTERM"));
   const client = await gateway.connect({ caps: ["tool-events"] });
   endings.push(() => client.close());
-  const browser = await chromium.launch({
-    executablePath: process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP *.example 127.0.0.1"],
-  });
-  endings.push(() => browser.close());
+  const browser = await sharedBrowser();
   const address = gateway.url.replace(/^ws/, "http");
 
   async function page(options: PageOptions = {}): Promise<Page> {
@@ -69,6 +78,7 @@ export async function openPanel(t: TestContext, { config, env = {}, prepare }: S
     const viewport = isPhone ? { width: 390, height: 844 } : { width: 1280, height: 820 };
     const look = { viewport, colorScheme: theme, locale, hasTouch: isPhone };
     const context = await browser.newContext({ ...look, bypassCSP: bypassesPolicy });
+    endings.push(() => context.close());
     context.setDefaultTimeout(60_000); // many browsers share the machine with other tests
     const made = await context.newPage();
     watch(made, address, problems);
