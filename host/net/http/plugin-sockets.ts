@@ -1,4 +1,5 @@
 /** WebSockets at routes of plugins: the upgrade, the bounds, and the end with the plugin or the gateway. */
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Clock, GatewayError, isGatewayError, type Logger, type PluginSocket, type RouteRequest } from "@svc/sdk";
@@ -104,7 +105,10 @@ export function createPluginSockets({ routes, access, clock, log }: PluginSocket
       try {
         const call = requestOf(request, { path, params, peer, aliases: access.aliases, signal: gone.signal });
         const accepted = owner.run(async () => route.upgrade?.(call, plugin.socket));
-        const events = await within(UPGRADE_MS, clock, accepted);
+        const events = await within(UPGRADE_MS, clock, accepted).catch((error: unknown) => {
+          void accepted.then((late) => owner.run(() => late?.closed?.())).catch(() => undefined); // too late
+          throw error;
+        });
         if (!events) throw new GatewayError("NOT_FOUND", "no WebSocket is served here");
         const told = () => owner.run(() => events.closed?.());
         if (gone.signal.aborted) return told();
@@ -158,6 +162,7 @@ export function createPluginSockets({ routes, access, clock, log }: PluginSocket
     open.add(close);
     ws.on("pong", () => (isAlive = true));
     ws.on("error", (error) => log.debug({ err: error }, "a WebSocket of a plugin failed"));
+    setMaxListeners(0, stopped); // one for each socket
     stopped.addEventListener("abort", stop, { once: true });
     if (stopped.aborted) stop();
     socket.once("close", () => {

@@ -103,15 +103,18 @@ it("is refused with the status of the error, and the log has an unexpected one",
 });
 
 it("is refused when the plugin does not decide within 10 seconds", async (t) => {
-  let asked = false;
-  const { connect, clock } = await open(t, () => {
-    asked = true;
-    return new Promise(() => {});
+  let decide: (() => void) | undefined;
+  let isClosed = false;
+  const { connect, clock } = await open(t, async () => {
+    await new Promise<void>((resolve) => (decide = resolve));
+    return { message: () => undefined, closed: () => void (isClosed = true) };
   });
   const refused = refusal(connect().ws);
-  await until(() => asked, "the question");
+  await until(() => decide !== undefined, "the question");
   await clock.advance(10_000);
   assert.match(await refused, /^500 /);
+  decide?.();
+  await until(() => isClosed, "the end of the late decision");
 });
 
 it("handles one text of a client after the other, and closes on one that fails", async (t) => {
