@@ -1,7 +1,7 @@
 // Builds everything: types are checked and each file is compiled to .build/ (what tests import), then each
 // package is bundled into its dist/ (what runs): few files to load, typebox inside the SDK once. The packages that others
 // write code against get their declarations beside it.
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 import { execFile, execFileSync } from "node:child_process";
 import { isBuiltin } from "node:module";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -16,6 +16,8 @@ process.chdir(root);
 const TSC = "node_modules/typescript/bin/tsc";
 /** The plugin with a page. */
 const PANEL = "plugins/control-panel";
+/** The plugin with a script for pages of others. */
+const WIDGET = "plugins/webchat";
 
 // `--if-changed` does nothing when the last build has the same sources.
 if (process.argv[2] === "--if-changed" && isBuilt()) process.exit(0);
@@ -32,7 +34,8 @@ if (only.length === 0) {
   try {
     const pretty = ["--pretty", process.stdout.isTTY ? "true" : "false"];
     execFileSync(process.execPath, [TSC, ...pretty], { stdio: "inherit" });
-    execFileSync(process.execPath, [TSC, ...pretty, "-p", join(PANEL, "ui")], { stdio: "inherit" });
+    for (const page of [join(PANEL, "ui"), join(WIDGET, "widget")])
+      execFileSync(process.execPath, [TSC, ...pretty, "-p", page], { stdio: "inherit" });
   } catch {
     process.stderr.write("build: types do not check; nothing was bundled\n");
     process.exit(1);
@@ -150,6 +153,18 @@ await bundle("plugins/nodes/node-host", { index: "index.ts" });
 if (wanted("plugins/dev"))
   cpSync("plugins/dev/new/templates", join("plugins/dev", STAGED, "templates"), { recursive: true });
 if (wanted(PANEL)) await buildPanel();
+if (wanted(WIDGET))
+  await build({
+    entryPoints: [join(WIDGET, "widget/index.ts")],
+    outfile: join(WIDGET, STAGED, "widget.js"),
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: "es2022",
+    plugins: [{ name: "css-text", setup: ({ onLoad }) => onLoad({ filter: /\.css$/ }, cssText) }],
+    legalComments: "none",
+    logLevel: "warning",
+  });
 await declared;
 for (const dir of bundled) {
   const types = only.length === 0 ? join(".build/types", dir) : join(dir, "dist/types");
@@ -162,6 +177,12 @@ if (plugins.length > 0) execFileSync(process.execPath, ["host/dist/declare.js", 
 if (only.length === 0) {
   writeReference();
   keepStamp(sources);
+}
+
+/** A style sheet as a short text, for a script. */
+async function cssText({ path }) {
+  const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minify: true });
+  return { contents: code, loader: "text" };
 }
 
 /** The page of the control panel, and beside each text file its brotli form, which is sent to browsers. */

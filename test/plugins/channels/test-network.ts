@@ -20,8 +20,8 @@ export interface TestNetwork {
   meets?(gateway: string): void;
   /** Somebody writes a direct message. */
   says(text: string): void;
-  /** Somebody writes a direct message with a file of so many bytes, which cannot be downloaded. */
-  sends(text: string, bytes: number): void;
+  /** Somebody writes a direct message with a file of so many bytes, which cannot be downloaded. Absent: people cannot send files. */
+  sends?(text: string, bytes: number): void;
   /** Somebody presses the button with this label, of the last message that has one. Absent: the network has no buttons. */
   presses?(label: string, gateway: string): Promise<void> | void;
   /** Texts that the bot has sent or edited, oldest first. */
