@@ -1,0 +1,73 @@
+/** Events of the daemon, as far as they are used. The daemon writes `null` for what is absent. */
+import { type Static, Type, type TSchema } from "@svc/sdk";
+
+const maybe = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+const text = maybe(Type.String());
+const flag = maybe(Type.Boolean());
+const time = Type.Integer({ minimum: 0 });
+
+const Mention = Type.Object({ name: text, number: text, uuid: text, start: time, length: time });
+export type Mention = Static<typeof Mention>;
+
+const Attachment = Type.Object({
+  id: text,
+  contentType: text,
+  filename: text,
+  size: maybe(Type.Number()),
+  isVoiceNote: flag,
+});
+const Quote = Type.Object({
+  id: time,
+  authorNumber: text,
+  authorUuid: text,
+  text,
+  mentions: maybe(Type.Array(Mention)),
+});
+const Reaction = Type.Object({
+  emoji: Type.String(),
+  targetAuthorNumber: text,
+  targetAuthorUuid: text,
+  targetSentTimestamp: time,
+  isRemove: flag,
+});
+const Data = Type.Object({
+  message: text,
+  viewOnce: flag,
+  mentions: maybe(Type.Array(Mention)),
+  attachments: maybe(Type.Array(Attachment)),
+  sticker: maybe(Type.Object({ packId: Type.String(), stickerId: Type.Integer() })),
+  quote: maybe(Quote),
+  reaction: maybe(Reaction),
+  remoteDelete: maybe(Type.Object({ timestamp: time })),
+  groupInfo: maybe(Type.Object({ groupId: Type.String({ minLength: 1 }), groupName: text })),
+});
+export type Data = Static<typeof Data>;
+
+const Edit = Type.Object({ targetSentTimestamp: time, dataMessage: Data });
+export type Edit = Static<typeof Edit>;
+
+/** What another device of the account sent. */
+const Sent = Type.Intersect([
+  Data,
+  Type.Object({ destinationNumber: text, destinationUuid: text, editMessage: maybe(Edit) }),
+]);
+
+const Envelope = Type.Object({
+  sourceNumber: text,
+  sourceUuid: text,
+  sourceName: text,
+  timestamp: time,
+  /** Time of Signal's server, epoch ms. Older daemons do not tell it. */
+  serverReceivedTimestamp: maybe(time),
+  dataMessage: maybe(Data),
+  editMessage: maybe(Edit),
+  syncMessage: maybe(Type.Object({ sentMessage: maybe(Sent) })),
+});
+
+/** `exception`: why the message could not be read. */
+export const ReceiveEvent = Type.Object({
+  account: text,
+  exception: maybe(Type.Object({ type: text })),
+  envelope: maybe(Envelope),
+});
+export type ReceiveEvent = Static<typeof ReceiveEvent>;
