@@ -13,7 +13,6 @@ const START_MS = 60_000;
 const ASK_EVERY_MS = 100;
 /** Choice: milliseconds that an unused program goes on, so that neither a lost stream nor a step of a login restarts it. */
 const LINGER_MS = 30_000;
-/** Choice: characters of a line of its output. */
 const MAX_LINE_CHARS = 300;
 
 /**
@@ -27,15 +26,15 @@ exec 3<&-
 while kill -0 $program 2>/dev/null; do wait $program; code=$?; done
 kill $watcher 2>/dev/null; exit \${code:-0}`;
 
-export type Program = Pick<Settings, "url" | "command" | "dataDir">;
+type Program = Pick<Settings, "url" | "command" | "dataDir">;
 
 interface Running {
   /** Address; settles when the program answers, or cannot be started. */
-  readonly ready: Promise<string>;
-  readonly over: AbortController;
-  /** Resolves when the program has ended. */
-  ended: Promise<unknown>;
+  ready: Promise<string>;
   url?: string;
+  /** Ends the program, or its start. */
+  readonly over: AbortController;
+  ended: Promise<unknown>;
   users: number;
   cancelEnd: () => void;
 }
@@ -59,78 +58,65 @@ export function createDaemons({ clock, log, stateDir }: DaemonSources) {
     const { ownPlaces, resolveProgram } = await exec();
     const places = ownPlaces();
     const file = await resolveProgram(command, stateDir(), places);
+    const next = "install signal-cli (github.com/AsamK/signal-cli), or set channels.signal.url";
     if (file === undefined)
-      throw new GatewayError(
-        "NOT_LINKED",
-        `there is no program "${command}" on PATH; next: install signal-cli (github.com/AsamK/signal-cli), or set channels.signal.url`,
-      );
+      throw new GatewayError("NOT_LINKED", `there is no program "${command}" on PATH; next: ${next}`);
     // Without the gateway's own variables, which contain secrets.
     const env = { PATH: places.path, HOME: homedir(), TMPDIR: tmpdir(), LANG: "C.UTF-8" };
     const argv = [file, ...(dataDir === undefined ? [] : ["--config", resolve(stateDir(), dataDir)])];
     return { file, argv, cwd: stateDir(), env };
   }
 
-  async function start(program: Program, own: Pick<Running, "over" | "ended">): Promise<string> {
+  async function start(program: Program, own: Running): Promise<string> {
+    const { signal } = own.over;
     const { startProgram } = await exec();
     const run = await invocation(program);
     const address = `127.0.0.1:${await freePort()}`;
     const argv = [...run.argv, "daemon", "--http", address, "--receive-mode=on-connection", "--no-receive-stdout"];
     const watched = { file: "/bin/sh", argv: ["sh", "-c", WATCHED, "signal-cli", ...argv] };
+    const shell = process.platform === "win32" ? { argv } : watched; // Windows has no such shell
     let last = "";
-    const { ended } = startProgram({
-      ...run,
-      ...(process.platform === "win32" ? { argv } : watched), // Windows has no such shell
-      stdin: "pipe",
-      endsWhole: true,
-      signal: own.over.signal,
-      stopReason: "nobody uses it",
-      onOutput(chunk) {
-        for (const line of redacted(chunk.toString("utf8")).split("\n")) {
-          last = line.slice(0, MAX_LINE_CHARS) || last;
-          log.debug({ text: line.slice(0, MAX_LINE_CHARS) }, "output of signal-cli");
-        }
-      },
-    });
-    own.ended = ended.then(({ exitCode, endedFor, error }) => {
+    const onOutput = (chunk: Buffer) => {
+      for (const line of redacted(chunk.toString("utf8")).split("\n")) {
+        last = line.slice(0, MAX_LINE_CHARS) || last;
+        log.debug({ note: line.slice(0, MAX_LINE_CHARS) }, "output of signal-cli");
+      }
+    };
+    const options = { stdin: "pipe", endsWhole: true, signal, stopReason: "nobody uses it", onOutput } as const;
+    own.ended = startProgram({ ...run, ...shell, ...options }).ended.then(({ exitCode, endedFor, error }) => {
       const why = `${endedFor ?? error ?? `exit code ${exitCode}`}${last === "" ? "" : `; it said: ${last}`}`;
       log.info({ reason: why }, "signal-cli has ended");
       own.over.abort(new GatewayError("UNAVAILABLE", `signal-cli has ended: ${why}`));
     });
-    const { signal } = own.over;
     const url = `http://${address}`;
     for (const deadline = clock.now() + START_MS; ; await pause(ASK_EVERY_MS, clock, signal)) {
-      const isUp = await check({ url, clock, signal }).then(
-        () => true,
-        () => false,
-      );
+      const outcome = await check({ url, clock, signal }).catch(() => "does not answer");
       signal.throwIfAborted();
-      if (isUp) return url;
+      if (outcome === undefined) return (own.url = url);
       if (clock.now() > deadline) return unavailable("signal-cli was started, but does not answer");
     }
   }
 
-  function started(program: Program): Running {
+  function running(program: Program): Running {
     const key = keyOf(program);
     const known = programs.get(key);
     if (known) return known;
-    const own = { over: new AbortController(), ended: Promise.resolve<unknown>(undefined) };
-    const running: Running = Object.assign(own, { ready: start(program, own), users: 0, cancelEnd: () => {} });
-    running.ready.then(
-      (url) => (running.url = url),
-      () => running.over.abort(),
-    );
-    running.over.signal.addEventListener("abort", () => {
-      running.cancelEnd();
-      if (programs.get(key) === running) programs.delete(key);
+    const none = Promise.resolve("");
+    const own: Running = { over: new AbortController(), ready: none, ended: none, users: 0, cancelEnd: () => {} };
+    own.over.signal.addEventListener("abort", () => {
+      own.cancelEnd();
+      if (programs.get(key) === own) programs.delete(key);
     });
-    programs.set(key, running);
-    return running;
+    own.ready = start(program, own);
+    own.ready.catch(() => own.over.abort());
+    programs.set(key, own);
+    return own;
   }
 
-  async function end(running: Running | undefined): Promise<void> {
-    running?.over.abort();
-    await running?.ready.catch(() => undefined);
-    await running?.ended;
+  async function end({ over, ready, ended }: Running): Promise<void> {
+    over.abort();
+    await ready.catch(() => undefined);
+    await ended;
   }
 
   return {
@@ -140,14 +126,15 @@ export function createDaemons({ clock, log, stateDir }: DaemonSources) {
      */
     async use<T>(program: Program, signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T> {
       if (program.url !== undefined) return work(program.url);
-      const running = started(program);
-      running.cancelEnd();
-      running.users += 1;
+      const own = running(program);
+      own.cancelEnd();
+      own.users += 1;
       try {
-        return await work(await untilAborted(running.ready, signal));
+        return await work(await untilAborted(own.ready, signal));
       } finally {
-        running.users -= 1;
-        if (running.users === 0) running.cancelEnd = clock.setTimeout(() => running.over.abort(), LINGER_MS);
+        own.users -= 1;
+        const isOver = own.users > 0 || own.over.signal.aborted;
+        if (!isOver) own.cancelEnd = clock.setTimeout(() => own.over.abort(), LINGER_MS);
       }
     },
 
@@ -157,10 +144,10 @@ export function createDaemons({ clock, log, stateDir }: DaemonSources) {
       return url ?? unavailable("signal-cli does not run; next: see `svc channels status`");
     },
 
-    /** Runs a command of the program, which must not serve an account meanwhile. @throws GatewayError as `use` */
+    /** Runs a command of the program, which must not serve the account meanwhile. @throws GatewayError as `use` */
     async command(program: Program, args: readonly string[], signal: AbortSignal): Promise<void> {
-      const running = programs.get(keyOf(program));
-      if (running?.users === 0) await end(running);
+      const own = programs.get(keyOf(program));
+      if (own?.users === 0) await end(own);
       const { runProgram } = await exec();
       const { argv, ...run } = await invocation(program);
       const outcome = await runProgram({ ...run, argv: [...argv, ...args], timeoutMs: START_MS / 2, signal });
@@ -169,9 +156,7 @@ export function createDaemons({ clock, log, stateDir }: DaemonSources) {
     },
 
     /** Ends all programs. */
-    async close(): Promise<void> {
-      await Promise.all([...programs.values()].map(end));
-    },
+    close: () => Promise.all([...programs.values()].map(end)).then(() => undefined),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Converts events of the daemon to messages of the gateway. Pure. */
 import { mediaKindOf } from "@svc/kit/channels";
 import type { InboundChat, InboundMedia, InboundMessage } from "@svc/sdk/channels";
-import type { Data, Edit, Mention, ReceiveEvent } from "./envelope.ts";
+import type { Data, Edit, ReceiveEvent } from "./envelope.ts";
 
 /** The own account, and what the gateway knows about earlier messages. */
 export interface Facts {
@@ -75,11 +75,8 @@ function contentOf(data: Data, edit: Edit | undefined, sender: string, facts: Fa
   if (reaction) {
     const { emoji, targetSentTimestamp, isRemove, targetAuthorNumber: number, targetAuthorUuid: uuid } = reaction;
     const messageId = refer(targetSentTimestamp, authorOf({ number, uuid }, facts));
-    const isRemoved = isRemove ? { isRemoved: true } : {};
-    return {
-      text: "",
-      event: { kind: "reaction", messageId, emoji, ...isRemoved, isOwn: isOwn({ number, uuid }, facts) },
-    };
+    const more = { ...(isRemove ? { isRemoved: true } : {}), isOwn: isOwn({ number, uuid }, facts) };
+    return { text: "", event: { kind: "reaction", messageId, emoji, ...more } };
   }
   const { text, isMentioned } = spelledOut(data.message ?? "", data.mentions ?? [], facts);
   const media = viewOnce ? [] : mediaOf(data, sender);
@@ -104,7 +101,7 @@ function replyOf({ id, text, mentions, authorNumber, authorUuid }: NonNullable<D
 }
 
 /** The text with names in the places of mentions, which have one placeholder character. A leading own mention is left out. */
-function spelledOut(text: string, mentions: readonly Mention[], facts: Facts) {
+function spelledOut(text: string, mentions: NonNullable<Data["mentions"]>, facts: Facts) {
   let isMentioned = false;
   let rest = text;
   for (const { start, length, ...person } of mentions.toSorted((left, right) => right.start - left.start)) {
@@ -120,20 +117,15 @@ function spelledOut(text: string, mentions: readonly Mention[], facts: Facts) {
 
 function mediaOf({ attachments, sticker, groupInfo }: Data, sender: string): InboundMedia[] {
   const place = groupInfo ? `group:${groupInfo.groupId}` : sender;
-  const files = (attachments ?? []).flatMap(({ id, contentType, filename, size, isVoiceNote }): InboundMedia[] =>
-    id
-      ? [
-          {
-            ref: `file ${place} ${id}`,
-            kind: mediaKindOf(contentType ?? ""),
-            ...(filename ? { name: filename } : {}),
-            ...(contentType ? { mimeType: contentType } : {}),
-            ...(size == null ? {} : { size }),
-            ...(isVoiceNote ? { isVoice: true } : {}),
-          },
-        ]
-      : [],
-  );
+  const loaded = attachments?.filter(({ id }) => id) ?? []; // the daemon could not load the others
+  const files = loaded.map(({ id, contentType, filename, size, isVoiceNote }): InboundMedia => ({
+    ref: `file ${place} ${id}`,
+    kind: mediaKindOf(contentType ?? ""),
+    ...(filename ? { name: filename } : {}),
+    ...(contentType ? { mimeType: contentType } : {}),
+    ...(size == null ? {} : { size }),
+    ...(isVoiceNote ? { isVoice: true } : {}),
+  }));
   if (!sticker) return files;
   const ref = `sticker ${sticker.packId} ${sticker.stickerId}`;
   return [...files, { ref, kind: "image", name: "sticker.webp", mimeType: "image/webp" }];
