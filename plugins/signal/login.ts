@@ -1,16 +1,24 @@
 /** Login: links the gateway as a device of an account, by a QR code. Logout and probe. */
-import { type Clock, GatewayError, invalidRequest, isGatewayError, matches, type Static, Type } from "@svc/sdk";
+import {
+  type Clock,
+  GatewayError,
+  invalidRequest,
+  isGatewayError,
+  matches,
+  messageOf,
+  type Static,
+  Type,
+} from "@svc/sdk";
 import type { ChannelCall, ChannelLoginSteps, LoginStep, LogoutReceipt } from "@svc/sdk/channels";
 import { ACCOUNT, ADDRESS, type Settings, trimmed } from "./config.ts";
 import type { Daemons } from "./daemon.ts";
+import { rpcCodeOf } from "./refusals.ts";
 import { Account, ask, isAccount, listAccounts, type Request } from "./rpc.ts";
 
 /** Name of the gateway in the list of linked devices. */
 const DEVICE = "svc gateway";
 /** Milliseconds to wait for somebody who scans the code; Signal closes the link earlier. */
 const SCAN_MS = 300_000;
-/** What the daemon says of a link that is no longer valid. */
-const EXPIRED = /timed? ?out|unknown device link|link request error/i;
 
 const State = Type.Object({ deviceLinkUri: Type.String({ minLength: 1 }), url: Type.String() });
 type State = Static<typeof State>;
@@ -76,9 +84,10 @@ async function begin(request: Request, url: string, account: string): Promise<Lo
   return isThere ? done(account, url) : show(request, url);
 }
 
-async function show(request: Request, url: string): Promise<LoginStep> {
+/** @param before why the last code did not work */
+async function show(request: Request, url: string, before = ""): Promise<LoginStep> {
   const { deviceLinkUri } = await ask(request, "startLink", {}, Type.Pick(State, ["deviceLinkUri"]));
-  const message = "In Signal on your phone: Settings > Linked devices > Link new device, and scan this code.";
+  const message = `${before}In Signal on your phone: Settings > Linked devices > Link new device, and scan this code.`;
   return { kind: "show", message, qr: deviceLinkUri, state: { deviceLinkUri, url } satisfies State };
 }
 
@@ -88,8 +97,9 @@ async function finish(request: Request, { deviceLinkUri, url }: State): Promise<
     const { number, aci } = await ask({ ...request, ms: SCAN_MS }, "finishLink", params, Account);
     return done(number ?? aci ?? invalidRequest("signal-cli does not tell the linked account; next: update it"), url);
   } catch (error) {
-    if (isGatewayError(error) && EXPIRED.test(error.message)) return show(request, url);
-    throw error;
+    // Mostly the code has expired; the daemon has one error code for that and for everything else, and the person reads why.
+    if (![-1, -3].some((code) => code === rpcCodeOf(error))) throw error;
+    return show(request, url, `The last code was not used: ${messageOf(error)}. `);
   }
 }
 

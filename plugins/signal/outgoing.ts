@@ -118,8 +118,8 @@ function recipientOf(to: string): object {
   return to.startsWith(GROUP) ? { groupId: to.slice(GROUP.length) } : { recipient: [to] };
 }
 
-function partsOf(messageId: string): { readonly timestamp: number; readonly author: string } | undefined {
-  const [, timestamp = "", author] = /^(\d{1,15}):(\S+)$/.exec(messageId) ?? [];
+function partsOf(id: string): { readonly timestamp: number; readonly author: string } | undefined {
+  const [, timestamp = "", author] = /^(\d{1,15}):(\S+)$/.exec(id) ?? [];
   return author === undefined ? undefined : { timestamp: Number(timestamp), author };
 }
 

@@ -19,7 +19,7 @@ const UNTRUSTED: Cause = [
 ];
 const UNKNOWN: Cause = ["INVALID_REQUEST", "check the address; its owner is not registered with Signal"];
 const LIMITED: Cause = ["UNAVAILABLE", "wait, or lift the limit with `signal-cli submitRateLimitChallenge`"];
-const INVALID: Cause = ["INVALID_REQUEST"];
+const INVALID: Cause = ["INVALID_REQUEST", "check the address and the message"];
 const AWAY: Cause = ["UNAVAILABLE"];
 
 /** By the outcome for one recipient; the first that occurs counts. */
@@ -30,21 +30,14 @@ const BY_OUTCOME: readonly (readonly [type: string, cause: Cause])[] = [
   ["IDENTITY_FAILURE", UNTRUSTED],
   ["UNREGISTERED_FAILURE", UNKNOWN],
 ];
-/** By the words of the daemon, which has no codes for them; the first match counts. */
-const BY_WORDS: readonly (readonly [words: RegExp, cause: Cause])[] = [
-  [/account does not exist|^User \S+ is not registered|Authorization ?Failed|NotRegistered/i, UNLINKED],
-  [/rate ?limit/i, LIMITED],
-  [/untrusted/i, UNTRUSTED],
-  [/user \S+ is not registered|unregistered/i, UNKNOWN],
-  [/AttachmentInvalid|too large/i, ["INVALID_REQUEST", "send a smaller file, or another one"]],
-];
+/** Choice: never by the words of the daemon, which change. */
 const BY_CODE: Readonly<Record<number, Cause>> = {
   [-1]: INVALID,
   [-4]: UNTRUSTED,
   [-5]: LIMITED,
   [-32600]: INVALID,
   [-32601]: ["INVALID_REQUEST", "update signal-cli"],
-  [-32602]: INVALID,
+  [-32602]: UNLINKED, // the daemon does not have the account that each request names
 };
 
 /** @param method for the message, e.g. `send` */
@@ -52,8 +45,7 @@ export function refusalOf({ code, message, data }: Static<typeof RpcError>, meth
   const { results } = Object(Object(data).response) as { readonly results?: unknown }; // checked here
   const outcomes = Array.isArray(results) ? results.map((one) => Object(one) as Record<string, unknown>) : []; // as above
   const [, byOutcome] = BY_OUTCOME.find(([type]) => outcomes.some((outcome) => outcome["type"] === type)) ?? [];
-  const [, byWords] = BY_WORDS.find(([words]) => words.test(message)) ?? [];
-  const cause = byOutcome ?? byWords ?? BY_CODE[code] ?? AWAY;
+  const cause = byOutcome ?? BY_CODE[code] ?? AWAY;
   const waits = outcomes.map((outcome) => Number(outcome["retryAfterSeconds"]) * 1_000).filter((ms) => ms > 0);
   const limit = cause === LIMITED ? { retryAfterMs: waits.length > 0 ? Math.max(...waits) : RATE_LIMIT_MS } : {};
   const next = cause[1] === undefined ? "" : `; next: ${cause[1]}`;

@@ -1,11 +1,12 @@
 /** Converts the markup of the gateway to the text of Signal and ranges with styles. Pure. */
 
+const MONOSPACE = "MONOSPACE";
 const STYLES: Readonly<Record<string, string>> = {
   b: "BOLD",
   i: "ITALIC",
   s: "STRIKETHROUGH",
-  code: "MONOSPACE",
-  pre: "MONOSPACE",
+  code: MONOSPACE,
+  pre: MONOSPACE,
 };
 const TAG = /<(\/?)(b|i|s|u|code|pre|a|blockquote)(?: (?:href|class)="([^"]*)")?>/g;
 const ENTITIES: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"' };

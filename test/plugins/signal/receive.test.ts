@@ -152,7 +152,7 @@ describe("a run", { timeout: SUITE_MS }, () => {
     ],
     "the address is another server's": [{ method: "listAccounts", text: "<html>" }, "UNAVAILABLE", /unknown way/],
     "Signal refuses the account": [
-      { method: "listAccounts", error: { code: -1, message: `User ${OWN} is not registered.` } },
+      { method: "listAccounts", error: { code: -32602, message: `${OWN} does not exist` } },
       "NOT_LINKED",
       /\[number\].*next: link/,
     ],
