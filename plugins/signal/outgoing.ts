@@ -61,7 +61,7 @@ export function createOutgoing({ clock, daemons, memory }: OutgoingSources): Out
     async edit(edit) {
       const { messageId, settings } = edit;
       const target = partsOf(messageId);
-      if (target?.author !== settings.account) return notFound(`"${messageId}" is not a message of this account`);
+      if (target?.author !== settings.account) return notFound("this is not a message of the account");
       const { quote = {}, edits = 0 } = memory.messages.get(messageId) ?? {};
       if (edits >= MAX_EDITS) notFound(`the message can no longer be changed: it has ${MAX_EDITS} edits`);
       const { id, text } = await post(edit, edit.text, { ...quote, editTimestamp: target.timestamp });
@@ -71,7 +71,7 @@ export function createOutgoing({ clock, daemons, memory }: OutgoingSources): Out
 
     async react(reaction) {
       const { messageId, emoji, remove = false, to, settings } = reaction;
-      const target = partsOf(messageId) ?? notFound(`"${messageId}" is not the id of a message on Signal`);
+      const target = partsOf(messageId) ?? notFound("this is not the id of a message on Signal");
       const { timestamp: targetTimestamp, author: targetAuthor } = target;
       const params = { account: settings.account, ...recipientOf(to), emoji, targetAuthor, targetTimestamp, remove };
       await ask(requestOf(reaction), "sendReaction", params, Type.Unknown());
