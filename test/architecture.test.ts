@@ -459,6 +459,7 @@ it("no code distinguishes errors by their message: `code`, `details.code` and cl
     ["plugins/memory/index/database.ts", "SQLite's driver"],
     ["plugins/provider-anthropic/failure.ts", "the provider's API"],
     ["plugins/provider-openai/failure.ts", "the provider's library"],
+    ["plugins/signal/refusals.ts", "the Signal daemon"],
     ["plugins/storage-sqlite/failures.ts", "SQLite's driver"],
     // The message is displayed, not interpreted.
     ["host/cli/config/issues.ts", "an issue of the configuration is a path and a sentence"],

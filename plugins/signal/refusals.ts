@@ -30,7 +30,11 @@ const BY_OUTCOME: readonly (readonly [type: string, cause: Cause])[] = [
   ["IDENTITY_FAILURE", UNTRUSTED],
   ["UNREGISTERED_FAILURE", UNKNOWN],
 ];
-/** Choice: never by the words of the daemon, which change. */
+/** The daemon has no code for these. */
+const BY_WORDS: readonly (readonly [words: RegExp, cause: Cause])[] = [
+  [/Authorization ?Failed/i, UNLINKED],
+  [/AttachmentInvalid|too large/i, ["INVALID_REQUEST", "send a smaller file, or another one"]],
+];
 const BY_CODE: Readonly<Record<number, Cause>> = {
   [-1]: INVALID,
   [-4]: UNTRUSTED,
@@ -45,7 +49,8 @@ export function refusalOf({ code, message, data }: Static<typeof RpcError>, meth
   const { results } = Object(Object(data).response) as { readonly results?: unknown }; // checked here
   const outcomes = Array.isArray(results) ? results.map((one) => Object(one) as Record<string, unknown>) : []; // as above
   const [, byOutcome] = BY_OUTCOME.find(([type]) => outcomes.some((outcome) => outcome["type"] === type)) ?? [];
-  const cause = byOutcome ?? BY_CODE[code] ?? AWAY;
+  const [, byWords] = BY_WORDS.find(([words]) => words.test(message)) ?? [];
+  const cause = byOutcome ?? byWords ?? BY_CODE[code] ?? AWAY;
   const waits = outcomes.map((outcome) => Number(outcome["retryAfterSeconds"]) * 1_000).filter((ms) => ms > 0);
   const limit = cause === LIMITED ? { retryAfterMs: waits.length > 0 ? Math.max(...waits) : RATE_LIMIT_MS } : {};
   const next = cause[1] === undefined ? "" : `; next: ${cause[1]}`;

@@ -200,6 +200,8 @@ const REFUSALS: readonly (readonly [code: number, message: string, data: unknown
   [-5, "rate limiting", null, "UNAVAILABLE", 60_000],
   [-32603, "Failed to send message: Rate limit exceeded: 429", null, "UNAVAILABLE"],
   [-3, "Connection reset", null, "UNAVAILABLE"],
+  [-3, "Authorization failed", null, "NOT_LINKED"],
+  [-1, "Failed: AttachmentInvalidException", null, "INVALID_REQUEST"],
   [-1, `Invalid group id: ${GROUP}, ${ADA}`, null, "INVALID_REQUEST"],
   [-1, `Unknown ${LINK}`, null, "INVALID_REQUEST"],
   [-32601, "Method not implemented", null, "INVALID_REQUEST"],
