@@ -17,7 +17,7 @@ const GARBAGE = ["ann", "12", "+", "ann@", "chat:", "chat:777", "#team", "http:/
 
 describe("the channel imessage", { timeout: 120_000 }, () => {
   it("keeps the contract with BlueBubbles and its private API", async (t) => {
-    const { server, channel } = await openScene(t, { privateApi: true });
+    const { server, channel } = await openScene(t, { privateApi: true, pollMs: 250 });
     server.state.hasPrivateApi = true;
     const bodies = (line: RegExp, key: string) => () => server.of(line).map(({ body }) => String(body[key]));
     const network = {

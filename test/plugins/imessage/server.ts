@@ -154,7 +154,7 @@ export async function startServer(t: TestContext) {
     };
     const envelope = { status, message: "told", data, ...(status < 300 ? {} : { error }) };
     const body = fault?.body ?? (Buffer.isBuffer(data) ? data : envelope);
-    response.writeHead(status, { "content-type": type, ...fault?.headers });
+    response.writeHead(status, { "content-type": type, connection: "close", ...fault?.headers });
     response.end(Buffer.isBuffer(body) || typeof body === "string" ? body : JSON.stringify(body));
   });
   http.listen(0, "127.0.0.1");
