@@ -96,14 +96,15 @@ function refuse(
   now: number,
 ): never {
   const { message: cause } = Object(answer?.error) as { message?: unknown }; // checked here
-  const said = [cause, answer?.message].find((words) => typeof words === "string" && words !== "");
-  const words = shown(String(said ?? `status ${status}`)).slice(0, 500);
+  const said = [cause, answer?.message].find((one): one is string => typeof one === "string" && one !== "");
+  const words = shown(said ?? `status ${status}`).slice(0, 500);
   if (status === 401 || status === 403)
     throw new GatewayError(
       "NOT_LINKED",
       "the BlueBubbles server refuses the password; next: copy it from its settings, and run `svc channels add imessage`",
     );
-  if (status === 404) throw new GatewayError("NOT_FOUND", `BlueBubbles does not find it: ${words}`);
+  if (status === 404 || /(?:chat|message).*does not exist/i.test(words))
+    throw new GatewayError("NOT_FOUND", `BlueBubbles does not find it: ${words}`);
   if (status < 400) invalidRequest("the server redirects to another address; next: set serverUrl to that address");
   if (/already queued/i.test(words)) unavailable("this message is still being sent", { retryAfterMs: QUEUED_MS });
   if (/private api/i.test(words))

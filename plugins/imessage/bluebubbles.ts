@@ -1,6 +1,6 @@
 /** A BlueBubbles server: REST requests, polled messages, and a webhook that ends the pause between two polls. */
 import type { Bounded } from "@svc/kit/channels";
-import { type Clock, GatewayError, invalidRequest, isGatewayError, matches, Type } from "@svc/sdk";
+import { type Clock, invalidRequest, isGatewayError, matches, Type } from "@svc/sdk";
 import { type ApiRequest, ask, download, type RequestContext, SEND_MS } from "./api.ts";
 import { type Settings, WEBHOOK_PATH, webhookSecret } from "./config.ts";
 import type { Server } from "./server.ts";
@@ -65,19 +65,23 @@ export function blueBubbles(settings: Settings, { clock, chats }: BlueBubblesCon
       return Math.max(0, ...rows.map(rowOf));
     },
 
+    async reaches(row, signal) {
+      return (await query(signal, { where: after(row - OVERLAP), limit: 1 })).length > 0;
+    },
+
     async *feed({ row, first, signal, nap, malformed }) {
       for (let last = row; ; await nap(settings.pollMs)) {
-        const startRowId = Math.max(first, last - OVERLAP);
-        const where = [{ statement: "message.ROWID > :startRowId", args: { startRowId } }];
-        const after = clock.now() - MAX_AGE_MS;
+        const where = after(Math.max(first, last - OVERLAP));
+        const oldest = clock.now() - MAX_AGE_MS;
         const raws: unknown[] = [];
         for (let isMore = true; isMore;) {
-          const page = await query(signal, { where, after, sort: "ASC", limit: PAGE, offset: raws.length });
+          const page = await query(signal, { where, after: oldest, sort: "ASC", limit: PAGE, offset: raws.length });
           raws.push(...page);
           isMore = page.length >= PAGE;
         }
         const batch: Received[] = [];
-        for (const raw of raws.toSorted((one, other) => rowOf(one) - rowOf(other))) {
+        raws.sort((one, other) => rowOf(one) - rowOf(other));
+        for (const raw of raws) {
           const message = fromBlueBubbles(raw);
           if (message) batch.push(message);
           else if (rowOf(raw) > last) malformed(raw);
@@ -85,7 +89,7 @@ export function blueBubbles(settings: Settings, { clock, chats }: BlueBubblesCon
         for (const { chatGuid, isOwn, message } of batch)
           if (!isOwn && message.chat.type === "direct") chats.set(keyOf(message.chat.id), chatGuid);
         yield batch;
-        last = Math.max(last, ...raws.map(rowOf));
+        last = Math.max(last, rowOf(raws.at(-1)));
       }
     },
 
@@ -99,6 +103,7 @@ export function blueBubbles(settings: Settings, { clock, chats }: BlueBubblesCon
 
     async send({ id, to, text: message, media, replyTo, signal }) {
       const tempGuid = `svc-${id}`;
+      const post = (path: string, body: object) => request(signal, { path, body, ms: SEND_MS }).catch(nowhere);
       const answered = settings.privateApi && replyTo !== undefined ? { selectedMessageGuid: replyTo } : {};
       if (media) {
         const form = new FormData();
@@ -107,22 +112,22 @@ export function blueBubbles(settings: Settings, { clock, chats }: BlueBubblesCon
         for (const [key, value] of Object.entries({ ...fields, name: media.name, isAudioMessage }))
           form.set(key, String(value));
         form.set("attachment", new Blob([media.bytes], { type: media.mimeType }), media.name);
-        return sentId(await request(signal, { path: "message/attachment", body: form, ms: SEND_MS }));
+        return sentId(await post("message/attachment", form));
       }
       const chatGuid = await chatOf(to, signal);
       if (chatGuid !== undefined) {
         const body = { chatGuid, message, tempGuid, method, ...answered };
-        return sentId(await request(signal, { path: "message/text", body, ms: SEND_MS }));
+        return sentId(await post("message/text", body));
       }
       const body = { addresses: [to], message, tempGuid, method, service: "iMessage" };
-      const chat = await request(signal, { path: "chat/new", body, ms: SEND_MS });
+      const chat = await post("chat/new", body);
       const { messages } = Object(chat) as { messages?: unknown }; // checked here
       return sentId(Array.isArray(messages) ? messages[0] : undefined);
     },
 
     async edit({ messageId, text, signal }) {
       const body = { editedMessage: text, backwardsCompatibilityMessage: `Edited to: ${text}`, partIndex: 0 };
-      await request(signal, { path: at("message", messageId, "/edit"), body, ms: SEND_MS }).catch(gone);
+      await request(signal, { path: at("message", messageId, "/edit"), body, ms: SEND_MS });
     },
 
     async react({ to, messageId, emoji, remove, signal }) {
@@ -131,7 +136,7 @@ export function blueBubbles(settings: Settings, { clock, chats }: BlueBubblesCon
         invalidRequest(`iMessage has no tapback for ${emoji}; next: use one of ${TAPBACKS.join(" ")}`);
       const reaction = remove === true ? `-${name}` : name;
       const body = { chatGuid: await existing(to, signal), selectedMessageGuid: messageId, reaction, partIndex: 0 };
-      await request(signal, { path: "message/react", body, ms: SEND_MS }).catch(gone);
+      await request(signal, { path: "message/react", body, ms: SEND_MS });
     },
 
     async typing({ to, signal }) {
@@ -146,6 +151,9 @@ export function blueBubbles(settings: Settings, { clock, chats }: BlueBubblesCon
   };
 }
 
+/** Condition of a query for later rows. */
+const after = (startRowId: number) => [{ statement: "message.ROWID > :startRowId", args: { startRowId } }];
+
 function rowOf(raw: unknown): number {
   const { originalROWID: row } = Object(raw) as { originalROWID?: unknown }; // checked here
   return typeof row === "number" ? row : 0;
@@ -156,10 +164,9 @@ function sentId(message: unknown): { messageId?: string } {
   return typeof guid === "string" ? { messageId: guid } : {};
 }
 
-/** The server refuses an unknown message as a bad request. @throws always */
-function gone(error: unknown): never {
-  if (isGatewayError(error) && /does not exist/i.test(error.message))
-    throw new GatewayError("NOT_FOUND", error.message);
+/** A repetition would not find the chat either. @throws always */
+function nowhere(error: unknown): never {
+  if (isGatewayError(error) && error.code === "NOT_FOUND") invalidRequest(`cannot send: ${error.message}`);
   throw error;
 }
 

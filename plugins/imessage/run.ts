@@ -57,12 +57,12 @@ export async function runAccount(run: ChannelRun<Settings>, context: RunContext)
 async function receive(run: ChannelRun<Settings>, server: Server, { clock, log, file, live }: RunContext) {
   const { accountId, settings, signal } = run;
   const { name } = await server.identify(signal);
-  const newest = await server.newest(signal);
   const stored = await openStateFile(file, State);
   const id = settings.serverUrl || settings.command.join(" ");
-  // Fewer rows than before: the Mac has another database. imsg tells only the rows of one chat.
-  const isSame = stored.value?.server === id && (settings.serverUrl === "" || newest >= stored.value.row);
-  let { first, row, seen: known } = isSame && stored.value ? stored.value : { first: newest, row: newest, seen: [] };
+  const former = stored.value?.server === id ? stored.value : undefined;
+  const isSame = former !== undefined && (await server.reaches?.(former.row, signal)) !== false;
+  const newest = isSame ? 0 : await server.newest(signal);
+  let { first, row, seen: known } = isSame ? former : { first: newest, row: newest, seen: [] };
   const seen = new Set(known);
   const originals = bounded<Received>(MAX_ORIGINALS);
   const save = () => stored.write({ server: id, first, row, seen: [...seen] });

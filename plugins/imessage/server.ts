@@ -27,6 +27,8 @@ export interface Server extends Required<Pick<Channel<Settings>, "send" | "edit"
   identify(signal: AbortSignal): Promise<Identity>;
   /** The newest row of the Messages database. */
   newest(signal: AbortSignal): Promise<number>;
+  /** Whether the Messages database reaches this row: another database may be shorter. Absent: the server cannot tell. */
+  reaches?(row: number, signal: AbortSignal): Promise<boolean>;
   /**
    * Batches of messages in the order of their rows; an empty one proves that the connection works. The next batch is asked for
    * when the gateway has the last one. Messages may repeat.

@@ -130,7 +130,7 @@ export function fromImsg(raw: unknown): Received | undefined {
       associatedMessageEmoji: row["reaction_emoji"] || null,
       attachments: (Array.isArray(attachments) ? attachments : []).map(fileOfImsg),
     },
-    String(row["sender_name"] ?? ""),
+    typeof row["sender_name"] === "string" ? row["sender_name"] : undefined,
   );
   return received && { ...received, ...(typeof cursor === "number" ? { cursor } : {}) };
 }

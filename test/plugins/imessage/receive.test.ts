@@ -92,8 +92,10 @@ describe("the plugin imessage receives from BlueBubbles", { timeout: 60_000 }, (
 
   it("from another Mac with fewer messages as from a new one", async (t) => {
     const { server, start } = await openScene(t);
-    for (const text of ["a", "b", "c"]) server.says(text);
-    await start(t).reported("connected");
+    for (let at = 0; at < 30; at++) server.add({ text: "old" });
+    const before = start(t);
+    await before.reported("connected");
+    await before.stop();
     server.rows.splice(1);
     const run = start(t);
     await run.reported("connected");

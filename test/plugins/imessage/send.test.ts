@@ -75,7 +75,8 @@ describe("the plugin imessage sends to BlueBubbles", { timeout: 60_000 }, () => 
     const cases: readonly [status: number, words: string, code: string, message: RegExp, more?: object][] = [
       [400, leak, "INVALID_REQUEST", /refuses it: at .*\[password\]/],
       [401, leak, "NOT_LINKED", /refuses the password/],
-      [404, leak, "NOT_FOUND", /does not find it/],
+      [404, leak, "INVALID_REQUEST", /cannot send: .*does not find it/],
+      [500, "Chat does not exist!", "INVALID_REQUEST", /cannot send: /],
       [302, leak, "INVALID_REQUEST", /redirects/],
       [408, leak, "UNAVAILABLE", /failed/],
       [429, leak, "UNAVAILABLE", /failed/],
