@@ -1,5 +1,5 @@
 /** A program that speaks the protocol of `imsg rpc`, for tests: a script that reads and writes files of its directory. */
-import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** The script. `rows.jsonl` has the messages, `calls.jsonl` the requests, `faults.json` what is refused. */
@@ -20,7 +20,8 @@ const show = () => {
   const rows = lines("rows.jsonl");
   for (; shown < rows.length; shown++) {
     const isRaw = !rows[shown].startsWith('{"id"');
-    say(isRaw ? rows[shown].slice(1) : { jsonrpc: "2.0", method: "message", params: { subscription: 1, message: JSON.parse(rows[shown]) } });
+    const raw = rows[shown].slice(1);
+    say(isRaw ? (raw.startsWith("@") ? "x".repeat(Number(raw.slice(1))) : raw) : { jsonrpc: "2.0", method: "message", params: { subscription: 1, message: JSON.parse(rows[shown]) } });
   }
 };
 setInterval(show, 10);
@@ -88,11 +89,14 @@ export function fakeImsg(directory: string) {
     /** Somebody writes. */
     says: (text: string, more: object = {}) =>
       appendFileSync(at("rows.jsonl"), `${JSON.stringify(message(text, more))}\n`),
-    /** The program prints this line. */
+    /** The program prints this line; `@<number>`: one of so many characters. */
     prints: (line: string) => appendFileSync(at("rows.jsonl"), `!${line}\n`),
     heard: () => calls("send").flatMap(({ params }) => (typeof params["text"] === "string" ? [params["text"]] : [])),
     /** By method: the error of each answer, or `silent`. */
-    refuses: (faults: Readonly<Record<string, unknown>>) => writeFileSync(at("faults.json"), JSON.stringify(faults)),
+    refuses(faults: Readonly<Record<string, unknown>>) {
+      writeFileSync(at("next.json"), JSON.stringify(faults));
+      renameSync(at("next.json"), at("faults.json")); // the program may read it at any time
+    },
     /** The program ends at its start. */
     dies: (words: string, code: number) => writeFileSync(at("dies.json"), JSON.stringify({ words, code })),
     kill: () => void process.kill(Number(readFileSync(at("pid"), "utf8")), "SIGKILL"),

@@ -56,7 +56,7 @@ describe("the plugin imessage with imsg", { timeout: 60_000 }, () => {
     }
     const run = start(t);
     await until(() => run.proofs() > 0, "the subscription");
-    imsg.prints("x".repeat(11_000_000));
+    imsg.prints("@11000000");
     await rejects(run.failed(), "UNAVAILABLE", /more than 10 MB/);
   });
 

@@ -122,6 +122,14 @@ describe("the plugin imessage receives from BlueBubbles", { timeout: 60_000 }, (
       body: { error: { message: `failed at ?password=${PASSWORD}` } },
     });
     await rejects(run.failed(), "UNAVAILABLE", /failed at \?password=\[password\]/);
+    const cut = start(t);
+    await cut.reported("connected");
+    server.state.isSilent = true;
+    let isOver = false;
+    void cut.ended.then(() => (isOver = true));
+    await until(() => (server.cut(), isOver), "the end");
+    await rejects(cut.failed(), "UNAVAILABLE", /cannot be reached/);
+    server.state.isSilent = false;
     server.state.password = "another";
     const refused = start(t);
     await rejects(refused.failed(), "NOT_LINKED", /refuses the password; next: /);

@@ -146,12 +146,12 @@ export async function startServer(t: TestContext) {
       : isAllowed
         ? answer(line, fields)
         : [401, undefined];
-    const error = {
-      type: "error",
-      message:
-        { 401: "Unauthorized", 404: "does not exist", 400: "Selected message does not exist!" }[status] ??
-        "iMessage Private API is not enabled!",
+    const words: Readonly<Record<number, string>> = {
+      400: "Selected message does not exist!",
+      401: "Unauthorized",
+      500: "iMessage Private API is not enabled!",
     };
+    const error = { type: "error", message: words[status] ?? `Failed with status ${status}` };
     const envelope = { status, message: "told", data, ...(status < 300 ? {} : { error }) };
     const body = fault?.body ?? (Buffer.isBuffer(data) ? data : envelope);
     response.writeHead(status, { "content-type": type, connection: "close", ...fault?.headers });
