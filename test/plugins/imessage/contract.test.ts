@@ -40,6 +40,6 @@ describe("the channel imessage", { timeout: 120_000 }, () => {
     const channel = await channelOf(t, { command: imsg.command, pollMs: 200 });
     const evidence = { media: () => imsg.calls("send").map(({ params }) => String(params["file"])) };
     const network = { says: (text: string) => imsg.says(text), heard: imsg.heard, cuts: imsg.kill, evidence };
-    await channelContract(t, { channel, network, targets: TARGETS, garbage: GARBAGE });
+    await channelContract(t, { channel, network, targets: TARGETS, garbage: GARBAGE, patienceMs: 20_000 });
   });
 });
