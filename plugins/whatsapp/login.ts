@@ -1,0 +1,83 @@
+/** Login: checks the number, the token and the secret with the Graph API. */
+import { randomBytes } from "node:crypto";
+import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
+import type { ChannelCall, ChannelLoginSteps } from "@svc/sdk/channels";
+import { identify, proofOf, type RequestContext } from "./api.ts";
+import { NUMBER_ID, type Settings, webhookOf } from "./config.ts";
+
+type Clocked = Pick<RequestContext, "clock">;
+
+const FIELDS = [
+  { key: "phoneNumberId", label: "Phone number ID", help: "WhatsApp > API Setup, below the number" },
+  {
+    key: "accessToken",
+    label: "Access token",
+    help: "Business settings > System users > Generate token, with whatsapp_business_messaging; the one in API Setup expires after a day",
+    secret: true,
+  },
+  { key: "appSecret", label: "App secret", help: "App settings > Basic", secret: true },
+  {
+    key: "verifyToken",
+    label: "Verify token of the webhook",
+    help: "a word of your choice; leave it empty to get one",
+    secret: true,
+    optional: true,
+  },
+];
+
+/** @param graphUrlOf address of the Graph API for an account, also for a new one */
+export function createLogin({ clock }: Clocked, graphUrlOf: (accountId: string) => string): ChannelLoginSteps {
+  return {
+    start: () => ({
+      kind: "form",
+      message:
+        "Create an app with WhatsApp at https://developers.facebook.com/apps, and add your business number to it.",
+      fields: FIELDS,
+    }),
+
+    async next({ accountId, answers, signal }) {
+      const entered = (key: string) => answers[key]?.trim() ?? "";
+      const [phoneNumberId, accessToken] = [entered("phoneNumberId"), entered("accessToken")];
+      const [appSecret, chosen] = [entered("appSecret"), entered("verifyToken")];
+      if (!new RegExp(NUMBER_ID).test(phoneNumberId))
+        invalidRequest("the phone number ID consists of digits; next: copy it from WhatsApp > API Setup");
+      if (accessToken === "" || appSecret === "")
+        invalidRequest("access token and app secret are required; next: copy them from the app");
+      const login = { phoneNumberId, accessToken, appSecret, graphUrl: graphUrlOf(accountId) };
+      const query = { appsecret_proof: proofOf(login) };
+      const { name, number } = await identify(login, { clock, signal }, query).catch(explain);
+      const verifyToken = chosen || randomBytes(16).toString("hex");
+      const shown = chosen === "" ? verifyToken : "that you entered";
+      return {
+        kind: "done",
+        message: `Connected to ${name} (${number}). Now open WhatsApp > Configuration in the app, enter the callback URL https://<address of this gateway>${webhookOf(accountId)} and the verify token ${shown}, and subscribe to messages.`,
+        config: { phoneNumberId, accessToken, appSecret, verifyToken },
+      };
+    },
+  };
+}
+
+/** Wrong values are the mistake of the person, not an outage. @throws always */
+function explain(error: unknown): never {
+  if (!isGatewayError(error)) throw error;
+  if (error.message.includes("appsecret_proof"))
+    invalidRequest(
+      "app secret and access token are of different apps; next: copy the secret from App settings > Basic",
+    );
+  throw error.code === "NOT_LINKED" ? new GatewayError("INVALID_REQUEST", error.message) : error;
+}
+
+/** What the number is, and what is missing. @throws GatewayError as `ask` */
+export async function probe({ accountId, settings, signal }: ChannelCall<Settings>, { clock }: Clocked) {
+  const number = await identify(settings, { clock, signal });
+  const hints = [
+    ...(settings.verifyToken === "" ? ["without verifyToken WhatsApp cannot register the webhook"] : []),
+    ...(number.quality === "RED" ? ["people report messages of this number: WhatsApp may restrict it"] : []),
+  ];
+  return {
+    ok: true,
+    ...number,
+    webhook: webhookOf(accountId),
+    ...(hints.length > 0 ? { hint: hints.join("; ") } : {}),
+  };
+}

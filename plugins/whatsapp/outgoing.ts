@@ -1,0 +1,117 @@
+/** Messages, reactions, read marks, typing and files, with the settings of each call. */
+import { bounded } from "@svc/kit/channels";
+import { invalidRequest, isGatewayError, matches, notFound, Type } from "@svc/sdk";
+import type {
+  ChannelCall,
+  ChannelPlace,
+  MediaRequest,
+  MediaSource,
+  MessageReaction,
+  OutboundMedia,
+  OutboundMessage,
+  SendReceipt,
+} from "@svc/sdk/channels";
+import { ask, type RequestContext } from "./api.ts";
+import type { Settings } from "./config.ts";
+import { fileBodies, recipient, textBodies, uploadOf, whatsAppText } from "./messages.ts";
+
+/** Maximum number of chats whose last message is remembered, and of sent parts of messages. */
+const MAX_CHATS = 2_000;
+const MAX_PARTS = 500;
+const MEDIA_ID = /^[\w-]{1,200}$/;
+
+const Sent = Type.Object({ messages: Type.Array(Type.Object({ id: Type.String({ minLength: 1 }) }), { minItems: 1 }) });
+const Uploaded = Type.Object({ id: Type.String({ minLength: 1 }) });
+const Stored = Type.Object({
+  url: Type.String(),
+  file_size: Type.Optional(Type.Union([Type.Number(), Type.String()])),
+});
+
+type Call = Pick<ChannelCall<Settings>, "settings" | "signal">;
+export type Outgoing = ReturnType<typeof createOutgoing>;
+
+export function createOutgoing({ clock }: Pick<RequestContext, "clock">) {
+  /** Ids of messages, by account and chat. */
+  const last = bounded<string>(MAX_CHATS);
+  /** Ids of sent parts, by message and index: a retry sends only the rest. */
+  const sentParts = bounded<string>(MAX_PARTS);
+
+  const post = ({ settings, signal }: Call, json: object) =>
+    ask(settings, { clock, signal }, `${settings.phoneNumberId}/messages`, { json });
+  const read = (messageId: string) => ({ messaging_product: "whatsapp", status: "read", message_id: messageId });
+
+  async function upload({ bytes, name }: OutboundMedia, mimeType: string, { settings, signal }: Call): Promise<string> {
+    const form = new FormData();
+    form.set("messaging_product", "whatsapp");
+    form.set("type", mimeType);
+    form.set("file", new Blob([bytes], { type: mimeType }), name);
+    const answer = await ask(settings, { clock, signal }, `${settings.phoneNumberId}/media`, { form });
+    return matches(Uploaded, answer)
+      ? answer.id
+      : invalidRequest("WhatsApp did not store the file; next: check graphUrl");
+  }
+
+  async function bodiesOf(message: OutboundMessage<Settings>) {
+    const { media, buttons = [] } = message;
+    const text = whatsAppText(message.text);
+    if (!media) return textBodies(text, buttons.flat());
+    const shown = uploadOf(media);
+    const id = await upload(media, shown.mimeType, message);
+    return [...fileBodies(id, shown, media.name, text), ...textBodies("", buttons.flat())];
+  }
+
+  return {
+    async send(message: OutboundMessage<Settings>): Promise<SendReceipt> {
+      const { id, to, replyTo } = message;
+      let messageId: string | undefined;
+      for (const [index, body] of (await bodiesOf(message)).entries()) {
+        const part = `${id} ${index}`;
+        messageId = sentParts.get(part);
+        if (messageId !== undefined) continue;
+        const quote = replyTo !== undefined && index === 0 ? { context: { message_id: replyTo } } : {};
+        const answer = await post(message, { ...recipient(to), ...quote, ...body });
+        messageId = matches(Sent, answer) ? answer.messages[0]?.id : undefined;
+        if (messageId === undefined) invalidRequest("WhatsApp did not name the sent message; next: check graphUrl");
+        sentParts.set(part, messageId);
+      }
+      return messageId === undefined ? invalidRequest("the message is empty; next: write a text") : { messageId };
+    },
+
+    async react({ to, messageId, emoji, remove = false, ...call }: MessageReaction<Settings>): Promise<void> {
+      const reaction = { message_id: messageId, emoji: remove ? "" : emoji };
+      await post(call, { ...recipient(to), type: "reaction", reaction });
+    },
+
+    async typing({ accountId, to, ...call }: ChannelCall<Settings> & ChannelPlace): Promise<void> {
+      const messageId = last.get(`${accountId} ${to}`);
+      // The same request marks the message as read.
+      if (messageId === undefined || !call.settings.sendReadReceipts) return;
+      await post(call, { ...read(messageId), typing_indicator: { type: "text" } });
+    },
+
+    async media({ settings, signal, ref, maxBytes }: MediaRequest<Settings>): Promise<MediaSource> {
+      if (!MEDIA_ID.test(ref)) return notFound("this is not the id of a file on WhatsApp");
+      const query = { phone_number_id: settings.phoneNumberId };
+      const answer = await ask(settings, { clock, signal }, ref, { query }).catch((error: unknown) => {
+        const { code } = Object(isGatewayError(error) ? error.details : undefined) as { readonly code?: unknown }; // compared only
+        if (code !== 100) throw error;
+        return notFound("WhatsApp does not have the file any more");
+      });
+      if (!matches(Stored, answer)) return notFound("WhatsApp does not name the address of the file");
+      const { url, file_size: size = 0 } = answer;
+      if (Number(size) > maxBytes)
+        invalidRequest(`it has ${megabytes(Number(size))}, at most ${megabytes(maxBytes)} are accepted`);
+      if (settings.graphUrl.startsWith("https:") && !url.startsWith("https:"))
+        return notFound("WhatsApp names an address without TLS, which must not get the token");
+      return { url, headers: { authorization: `Bearer ${settings.accessToken}` } };
+    },
+
+    /** Remembers the last message of a chat. */
+    note: (accountId: string, chatId: string, messageId: string) => last.set(`${accountId} ${chatId}`, messageId),
+
+    /** Shows the sender that the message was read. */
+    markRead: (call: Call, messageId: string) => post(call, read(messageId)),
+  };
+}
+
+const megabytes = (bytes: number) => `${Number((bytes / 1_000_000).toFixed(1))} MB`;

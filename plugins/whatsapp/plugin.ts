@@ -1,0 +1,76 @@
+/**
+ * WhatsApp: talk to agents through a business number of the Cloud API.
+ *
+ * `webhook.ts` receives, `outgoing.ts` sends, `run.ts` watches the Graph API; this file connects them to the gateway.
+ */
+import { definePlugin } from "@svc/sdk";
+import { Channel, defineChannel } from "@svc/sdk/channels";
+import { accountsOf, graphUrlOf, type Settings, WhatsAppConfig, webhookOf } from "./config.ts";
+import { createLogin, probe } from "./login.ts";
+import { createOutgoing } from "./outgoing.ts";
+import { type LiveAccount, runAccount } from "./run.ts";
+import { addressOf } from "./translate.ts";
+import { createWebhook } from "./webhook.ts";
+
+/** The network accepts 4,096 and 1,024 characters; markup can lengthen a text. */
+const MAX_TEXT_CHARS = 4_000;
+const MAX_CAPTION_CHARS = 1_000;
+const MAX_MEDIA_BYTES = 100_000_000;
+/** The network sends up to 3 MB. */
+const MAX_DELIVERY_BYTES = 4_000_000;
+
+export default definePlugin({
+  id: "whatsapp",
+  api: "^1.0.0",
+  section: "channels.whatsapp",
+  config: WhatsAppConfig,
+
+  setup(gateway) {
+    const { clock, config, log } = gateway;
+    const accounts = accountsOf(config);
+    const live = new Map<string, LiveAccount>();
+    const { note, markRead, ...outgoing } = createOutgoing({ clock });
+
+    const channel = defineChannel<Settings>({
+      label: "WhatsApp",
+      capabilities: {
+        chats: ["direct"],
+        maxTextChars: MAX_TEXT_CHARS,
+        markup: "mrkdwn",
+        replies: true,
+        media: ["image", "audio", "video", "file"],
+        maxMediaBytes: MAX_MEDIA_BYTES,
+        maxCaptionChars: MAX_CAPTION_CHARS,
+        voice: true,
+        reactions: true,
+        typing: true,
+        buttons: true,
+      },
+      accounts,
+      target: addressOf,
+      run: (run) => runAccount(run, { clock, live }),
+      ...outgoing,
+      login: createLogin({ clock }, (accountId) => {
+        return accounts.find(({ id }) => id === accountId)?.settings.graphUrl ?? graphUrlOf(config);
+      }),
+      probe: (login) => probe(login, { clock }),
+    });
+    gateway.extend(Channel, "whatsapp", channel);
+
+    const webhook = createWebhook({ accounts, live, log, outgoing: { note, markRead } });
+    const route = { path: webhookOf(":account"), auth: "plugin" } as const;
+    gateway.route({
+      ...route,
+      method: "GET",
+      summary: "Verify the address of the webhook for WhatsApp",
+      handler: webhook.verify,
+    });
+    gateway.route({
+      ...route,
+      method: "POST",
+      summary: "Receive messages from WhatsApp",
+      maxBodyBytes: MAX_DELIVERY_BYTES,
+      handler: webhook.deliver,
+    });
+  },
+});
