@@ -4,7 +4,7 @@ import { readBody } from "@svc/kit/body";
 import { retryAfter, withDeadline } from "@svc/kit/time";
 import { type Clock, invalidRequest, isGatewayError, matches, messageOf, Type, unavailable } from "@svc/sdk";
 import type { Login } from "./config.ts";
-import { failureOf, GraphFailure } from "./failures.ts";
+import { explained, Failure, failureOf } from "./failures.ts";
 
 /** Milliseconds for a request, and for one that carries a file. */
 const REQUEST_MS = 15_000;
@@ -20,14 +20,7 @@ export interface RequestContext {
   readonly ms?: number;
 }
 
-/** `json` and `form` are posted. */
-interface GraphRequest {
-  readonly query?: Readonly<Record<string, string>>;
-  readonly json?: object;
-  readonly form?: FormData;
-}
-
-const Refused = Type.Object({ error: GraphFailure });
+const Refused = Type.Object({ error: Failure });
 
 /**
  * @param path below the address of the API
@@ -39,35 +32,35 @@ export async function ask(
   { graphUrl, accessToken, appSecret }: Login,
   { clock, signal, ms }: RequestContext,
   path: string,
-  { query = {}, json, form }: GraphRequest = {},
+  { query, json, form }: { query?: Record<string, string>; json?: object; form?: FormData } = {},
 ): Promise<unknown> {
   const deadline = ms ?? (form ? UPLOAD_MS : REQUEST_MS);
   const late = () => `WhatsApp did not answer within ${deadline} ms; next: try again later`;
   return withDeadline({ ms: deadline, clock, signals: [signal], late }, async (ending) => {
-    const { response, text } = await exchange(`${graphUrl}/${path}?${new URLSearchParams(query)}`, {
+    const { response, answer } = await exchange(`${graphUrl}/${path}?${new URLSearchParams(query)}`, {
       method: json || form ? "POST" : "GET",
       headers: { authorization: `Bearer ${accessToken}`, ...(json ? { "content-type": "application/json" } : {}) },
       body: json ? JSON.stringify(json) : (form ?? null),
       redirect: "manual", // the token must not reach another address
       signal: ending,
     });
-    const answer = parsed(text);
     const failure = matches(Refused, answer) ? answer.error : undefined;
     if (response.ok && !failure)
       return answer ?? unavailable("the answer is not that of the Graph API; next: check graphUrl");
     if (response.status >= 300 && response.status < 400)
       return invalidRequest("the answer is a redirect, not that of the Graph API; next: check graphUrl");
-    const said = failure?.error_data?.details ?? failure?.message ?? `status ${response.status}`;
-    const words = said.replaceAll(accessToken, "[token]").replaceAll(appSecret, "[secret]").slice(0, 500);
-    throw failureOf(response.status, failure ?? {}, words, retryAfter(response.headers, clock.now()));
+    const { reason } = failure ? explained(failure) : { reason: `status ${response.status}` };
+    const said = reason.replaceAll(accessToken, "[token]").replaceAll(appSecret, "[secret]");
+    throw failureOf(response.status, failure, said, retryAfter(response.headers, clock.now()));
   });
 }
 
-async function exchange(url: string, options: RequestInit): Promise<{ response: Response; text: string }> {
+async function exchange(url: string, options: RequestInit) {
   try {
     const response = await fetch(url, options);
     const tooLarge = () => unavailable("the answer is too large; next: check graphUrl");
-    return { response, text: (await readBody(response, MAX_ANSWER_BYTES, tooLarge)).toString("utf8") };
+    const text = (await readBody(response, MAX_ANSWER_BYTES, tooLarge)).toString("utf8");
+    return { response, answer: parsed(text) };
   } catch (error) {
     if (isGatewayError(error)) throw error;
     const cause = error instanceof Error ? (error.cause ?? error) : error;
@@ -89,23 +82,11 @@ export function proofOf({ accessToken, appSecret }: Login): string {
   return createHmac("sha256", appSecret).update(accessToken).digest("hex");
 }
 
-/** A business number. */
-export interface BusinessNumber {
-  /** As people write it. */
-  readonly number: string;
-  readonly name: string;
-  /** GREEN, YELLOW or RED: how people rate its messages. */
-  readonly quality: string;
-}
+const text = Type.Optional(Type.String());
+const NumberAnswer = Type.Object({ display_phone_number: Type.String(), verified_name: text, quality_rating: text });
 
-const NumberAnswer = Type.Object({
-  display_phone_number: Type.String(),
-  verified_name: Type.Optional(Type.String()),
-  quality_rating: Type.Optional(Type.String()),
-});
-
-/** The number of the account. @throws GatewayError as `ask` */
-export async function identify(login: Login, context: RequestContext, query: object = {}): Promise<BusinessNumber> {
+/** The number of the account. `quality`: GREEN, YELLOW or RED, as people rate its messages. @throws GatewayError as `ask` */
+export async function identify(login: Login, context: RequestContext, query: object = {}) {
   const fields = "display_phone_number,verified_name,quality_rating";
   const answer = await ask(login, context, login.phoneNumberId, { query: { fields, ...query } });
   if (!matches(NumberAnswer, answer))

@@ -37,22 +37,21 @@ const FIELDS = {
 export const WhatsAppConfig = channelConfig(FIELDS);
 export type WhatsAppConfig = Static<typeof WhatsAppConfig>;
 
-/** What requests to the Graph API need. */
-export interface Login {
+/** Settings of an account. */
+export interface Settings {
   readonly phoneNumberId: string;
   readonly accessToken: string;
   readonly appSecret: string;
-  /** Without a slash at the end. */
-  readonly graphUrl: string;
-}
-
-/** Settings of an account. */
-export interface Settings extends Login {
   /** Empty: WhatsApp cannot register the webhook. */
   readonly verifyToken: string;
+  /** Without a slash at the end. */
+  readonly graphUrl: string;
   readonly sendReadReceipts: boolean;
   readonly pingMs: number;
 }
+
+/** What requests to the Graph API need. */
+export type Login = Pick<Settings, "phoneNumberId" | "accessToken" | "appSecret" | "graphUrl">;
 
 /** @throws SetupOutcome for invalid settings */
 export function accountsOf(config: WhatsAppConfig): ChannelAccount<Settings>[] {

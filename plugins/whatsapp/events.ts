@@ -1,5 +1,5 @@
 /** Deliveries as WhatsApp posts them. Lists are read entry by entry: a malformed one does not hide the others. Pure. */
-import { matches, type Static, Type } from "@svc/sdk";
+import { type Static, Type } from "@svc/sdk";
 
 const text = Type.Optional(Type.String());
 const flag = Type.Optional(Type.Boolean());
@@ -20,12 +20,9 @@ export const Value = Type.Object({
 });
 export type Value = Static<typeof Value>;
 
+const Profile = Type.Optional(Type.Object({ name: text }));
 /** `user_id` identifies a person who hides the number behind a username. */
-export const Contact = Type.Object({
-  wa_id: text,
-  user_id: text,
-  profile: Type.Optional(Type.Object({ name: text })),
-});
+export const Contact = Type.Object({ wa_id: text, user_id: text, profile: Profile });
 export type Contact = Static<typeof Contact>;
 
 /** What happened to a sent message. */
@@ -63,25 +60,5 @@ export const Cards = Type.Array(
 export const Reaction = Type.Object({ message_id: Id, emoji: text });
 export const Interactive = Type.Object({ button_reply: Type.Optional(Reply), list_reply: Type.Optional(Reply) });
 export const TemplateButton = Type.Object({ text: Type.String(), payload: text });
-export const Change = Type.Object({
-  original_message_id: Id,
-  message: Type.Optional(Type.Object({ type: Type.String() })),
-});
-
-const Fault = Type.Object({
-  code: Type.Number(),
-  title: text,
-  message: text,
-  error_data: Type.Optional(Type.Object({ details: text })),
-});
-
-/** Errors of a delivery, for the log. */
-export function faultsOf(
-  errors: readonly unknown[] = [],
-): readonly { readonly code: number; readonly reason: string }[] {
-  return errors.flatMap((error) => {
-    if (!matches(Fault, error)) return [];
-    const { code, title = "no reason given", message = title, error_data: { details = message } = {} } = error;
-    return [{ code, reason: `${details} (code ${code})`.slice(-500) }];
-  });
-}
+const Changed = Type.Optional(Type.Object({ type: Type.String() }));
+export const Change = Type.Object({ original_message_id: Id, message: Changed });

@@ -1,19 +1,19 @@
 /** Error codes of the Graph API, as errors of the gateway. Pure. */
 import { GatewayError, type Static, Type } from "@svc/sdk";
 
-/** An error in an answer of the Graph API. */
-export const GraphFailure = Type.Object({
+const text = Type.Optional(Type.String());
+
+/** An error in an answer or a delivery. */
+export const Failure = Type.Object({
   code: Type.Number(),
-  message: Type.Optional(Type.String()),
+  title: text,
+  message: text,
   is_transient: Type.Optional(Type.Boolean()),
-  error_data: Type.Optional(Type.Object({ details: Type.Optional(Type.String()) })),
+  error_data: Type.Optional(Type.Object({ details: text })),
 });
-export type GraphFailure = Static<typeof GraphFailure>;
+export type Failure = Static<typeof Failure>;
 
 const PERMISSION = "give the system user this number and the permission whatsapp_business_messaging";
-
-/** The token is refused. */
-const LOGIN_CODES: ReadonlySet<number> = new Set([102, 190]);
 
 /** Milliseconds after which a retry may succeed; 0: the usual back-off. */
 const RETRY_MS: ReadonlyMap<number, number> = new Map([
@@ -34,41 +34,31 @@ const NEXT: ReadonlyMap<number, string> = new Map([
   [10, PERMISSION],
   [100, "check phoneNumberId, and that the token may use this number"],
   [200, PERMISSION],
-  [368, "see WhatsApp Manager: the business account is blocked"],
   [130472, "wait until the person writes: an experiment of WhatsApp keeps such messages from this person"],
   [131005, PERMISSION],
   [131026, "check the number: it does not use WhatsApp, or uses an old version, or has not accepted its terms"],
   [131030, "add the recipient to the test numbers in API Setup: the app is in development"],
   [131031, "see WhatsApp Manager: the business account is locked"],
   [131042, "see WhatsApp Manager: the business account has no valid method of payment"],
-  [
-    131047,
-    "wait until the person writes: more than 24 hours after their last message WhatsApp accepts only templates, which this channel does not send",
-  ],
+  [131047, "wait until the person writes: after 24 hours WhatsApp accepts only templates, and this channel sends none"],
   [131049, "wait until the person writes: WhatsApp limits what this person gets from businesses"],
   [131051, "send a text, or a file of a type that WhatsApp supports"],
-  [131053, "send a file of a type and size that WhatsApp supports"],
   [133010, "register the number for the Cloud API in API Setup"],
 ]);
 
-/** What helps against the refusal. */
-export const nextStep = (code: number) => NEXT.get(code);
+/** What WhatsApp says, and what helps. */
+export function explained({ code, title = "no reason given", message = title, error_data: data }: Failure) {
+  return { reason: `${data?.details ?? message} (code ${code})`, next: NEXT.get(code) };
+}
 
-/**
- * @param words what the API says, without secrets
- * @param retryAfterMs as the API says
- */
-export function failureOf(
-  status: number,
-  { code = 0, is_transient: isTransient = false }: Partial<GraphFailure>,
-  words: string,
-  retryAfterMs?: number,
-): GatewayError {
-  const said = code === 0 ? words : `${words} (code ${code})`;
-  const details = { status, code };
-  if (LOGIN_CODES.has(code) || (status === 401 && code === 0)) {
-    const next = "create another access token for the system user, and run `svc channels add whatsapp`";
-    return new GatewayError("NOT_LINKED", `WhatsApp refuses the access token: ${said}; next: ${next}`, { details });
+/** @param said what the API says, without secrets @param retryAfterMs as the API says */
+export function failureOf(status: number, failure: Failure | undefined, said: string, retryAfterMs?: number) {
+  const { code = 0, is_transient: isTransient = false } = failure ?? {};
+  const next = NEXT.get(code);
+  const details = { code };
+  if (code === 102 || code === 190 || (status === 401 && code === 0)) {
+    const then = "create another access token for the system user, and run `svc channels add whatsapp`";
+    return new GatewayError("NOT_LINKED", `WhatsApp refuses the access token: ${said}; next: ${then}`, { details });
   }
   const pauseMs = RETRY_MS.get(code);
   if (pauseMs !== undefined || status === 429 || status === 408 || status >= 500 || isTransient) {
@@ -76,7 +66,6 @@ export function failureOf(
     const options = { details, ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }) };
     return new GatewayError("UNAVAILABLE", `WhatsApp is not available: ${said}; next: try again later`, options);
   }
-  const next = nextStep(code);
   const then = next === undefined ? "" : `; next: ${next}`;
   return new GatewayError("INVALID_REQUEST", `WhatsApp refuses it: ${said}${then}`, { details });
 }

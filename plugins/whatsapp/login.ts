@@ -5,14 +5,12 @@ import type { ChannelCall, ChannelLoginSteps } from "@svc/sdk/channels";
 import { identify, proofOf, type RequestContext } from "./api.ts";
 import { NUMBER_ID, type Settings, webhookOf } from "./config.ts";
 
-type Clocked = Pick<RequestContext, "clock">;
-
 const FIELDS = [
   { key: "phoneNumberId", label: "Phone number ID", help: "WhatsApp > API Setup, below the number" },
   {
     key: "accessToken",
     label: "Access token",
-    help: "Business settings > System users > Generate token, with whatsapp_business_messaging; the one in API Setup expires after a day",
+    help: "Business settings > System users > Generate token",
     secret: true,
   },
   { key: "appSecret", label: "App secret", help: "App settings > Basic", secret: true },
@@ -26,19 +24,21 @@ const FIELDS = [
 ];
 
 /** @param graphUrlOf address of the Graph API for an account, also for a new one */
-export function createLogin({ clock }: Clocked, graphUrlOf: (accountId: string) => string): ChannelLoginSteps {
+export function createLogin(
+  clock: RequestContext["clock"],
+  graphUrlOf: (accountId: string) => string,
+): ChannelLoginSteps {
   return {
     start: () => ({
       kind: "form",
-      message:
-        "Create an app with WhatsApp at https://developers.facebook.com/apps, and add your business number to it.",
+      message: "Create an app for WhatsApp at https://developers.facebook.com/apps, and add your business number.",
       fields: FIELDS,
     }),
 
     async next({ accountId, answers, signal }) {
       const entered = (key: string) => answers[key]?.trim() ?? "";
-      const [phoneNumberId, accessToken] = [entered("phoneNumberId"), entered("accessToken")];
-      const [appSecret, chosen] = [entered("appSecret"), entered("verifyToken")];
+      const phoneNumberId = entered("phoneNumberId");
+      const [accessToken, appSecret, chosen] = [entered("accessToken"), entered("appSecret"), entered("verifyToken")];
       if (!new RegExp(NUMBER_ID).test(phoneNumberId))
         invalidRequest("the phone number ID consists of digits; next: copy it from WhatsApp > API Setup");
       if (accessToken === "" || appSecret === "")
@@ -61,23 +61,12 @@ export function createLogin({ clock }: Clocked, graphUrlOf: (accountId: string) 
 function explain(error: unknown): never {
   if (!isGatewayError(error)) throw error;
   if (error.message.includes("appsecret_proof"))
-    invalidRequest(
-      "app secret and access token are of different apps; next: copy the secret from App settings > Basic",
-    );
+    invalidRequest("app secret and access token are of different apps; next: copy the secret of the same app");
   throw error.code === "NOT_LINKED" ? new GatewayError("INVALID_REQUEST", error.message) : error;
 }
 
 /** What the number is, and what is missing. @throws GatewayError as `ask` */
-export async function probe({ accountId, settings, signal }: ChannelCall<Settings>, { clock }: Clocked) {
-  const number = await identify(settings, { clock, signal });
-  const hints = [
-    ...(settings.verifyToken === "" ? ["without verifyToken WhatsApp cannot register the webhook"] : []),
-    ...(number.quality === "RED" ? ["people report messages of this number: WhatsApp may restrict it"] : []),
-  ];
-  return {
-    ok: true,
-    ...number,
-    webhook: webhookOf(accountId),
-    ...(hints.length > 0 ? { hint: hints.join("; ") } : {}),
-  };
+export async function probe({ accountId, settings, ...call }: ChannelCall<Settings>, clock: RequestContext["clock"]) {
+  const hint = settings.verifyToken === "" ? { hint: "without verifyToken WhatsApp cannot register the webhook" } : {};
+  return { ok: true, ...(await identify(settings, { clock, ...call })), webhook: webhookOf(accountId), ...hint };
 }

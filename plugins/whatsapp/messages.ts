@@ -29,10 +29,7 @@ export function whatsAppText(mrkdwn: string): string {
   return unlinked.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
-const textBody = (text: string): Body => ({
-  type: "text",
-  text: { body: text, preview_url: /https?:\/\//i.test(text) },
-});
+const textBody = (body: string): Body => ({ type: "text", text: { body, preview_url: /https?:\/\//i.test(body) } });
 
 /**
  * A text with buttons: up to 3 as buttons, up to 10 as a list. A text that is too long for that precedes it.
@@ -44,30 +41,25 @@ export function textBodies(text: string, buttons: readonly MessageButton[]): rea
     return invalidRequest(`WhatsApp shows at most ${ROWS.count} buttons; next: send fewer, or write the choices`);
   const fits = text.length <= MAX_BODY_CHARS;
   const isList = buttons.length > BUTTONS.count;
-  const titles = titlesOf(buttons, isList ? ROWS.chars : BUTTONS.chars);
-  const choices = buttons.map(({ label, value: id }, index) => ({ id, title: titles[index] ?? label, label }));
-  const rows = choices.map(({ label, ...row }) =>
-    row.title === label ? row : { ...row, description: shortened(label, ROWS.descriptionChars) },
-  );
+  const { chars } = isList ? ROWS : BUTTONS;
+  const titles = buttons.map(({ label }) => shortened(label, chars));
+  const choices = buttons.map(({ label, value: id }, index) => {
+    const isTaken = titles.indexOf(titles[index] ?? "") < index; // WhatsApp refuses two buttons with the same title
+    const title = shortened(isTaken ? `${index + 1} ${label}` : label, chars);
+    return {
+      id,
+      title,
+      ...(isList && title !== label ? { description: shortened(label, ROWS.descriptionChars) } : {}),
+    };
+  });
   const interactive = {
     type: isList ? "list" : "button",
     body: { text: fits && text !== "" ? text : CHOOSE },
     action: isList
-      ? { button: CHOOSE, sections: [{ rows }] }
-      : { buttons: choices.map(({ id, title }) => ({ type: "reply", reply: { id, title } })) },
+      ? { button: CHOOSE, sections: [{ rows: choices }] }
+      : { buttons: choices.map((reply) => ({ type: "reply", reply })) },
   };
   return [...(fits ? [] : [textBody(text)]), { type: "interactive", interactive }];
-}
-
-/** WhatsApp refuses two buttons with the same title: the later one gets a number. */
-function titlesOf(buttons: readonly MessageButton[], max: number): readonly string[] {
-  const titles: string[] = [];
-  for (const { label } of buttons) {
-    const title = shortened(label, max);
-    const number = ` ${titles.length + 1}`;
-    titles.push(titles.includes(title) ? `${shortened(label, max - number.length)}${number}` : title);
-  }
-  return titles;
 }
 
 function shortened(text: string, max: number): string {
@@ -81,12 +73,8 @@ const SHOWN = {
   audio: { types: ["aac", "mp4", "mpeg", "amr", "ogg"], maxBytes: 16_000_000 },
 } as const;
 
-/** A file as WhatsApp gets it. */
-export interface Upload {
-  readonly type: "image" | "video" | "audio" | "document";
-  readonly mimeType: string;
-  readonly isVoice: boolean;
-}
+/** How WhatsApp shows a file. */
+export type Upload = { readonly type: string; readonly mimeType: string; readonly isVoice: boolean };
 
 export function uploadOf({ kind, bytes, mimeType: given, isVoice = false }: OutboundMedia): Upload {
   const mimeType = given.split(";", 1)[0]?.trim().toLowerCase() ?? "";

@@ -1,16 +1,7 @@
 /** Messages, reactions, read marks, typing and files, with the settings of each call. */
 import { bounded } from "@svc/kit/channels";
 import { invalidRequest, isGatewayError, matches, notFound, Type } from "@svc/sdk";
-import type {
-  ChannelCall,
-  ChannelPlace,
-  MediaRequest,
-  MediaSource,
-  MessageReaction,
-  OutboundMedia,
-  OutboundMessage,
-  SendReceipt,
-} from "@svc/sdk/channels";
+import type { Channel, ChannelCall, OutboundMedia, OutboundMessage } from "@svc/sdk/channels";
 import { ask, type RequestContext } from "./api.ts";
 import type { Settings } from "./config.ts";
 import { fileBodies, recipient, textBodies, uploadOf, whatsAppText } from "./messages.ts";
@@ -22,15 +13,20 @@ const MEDIA_ID = /^[\w-]{1,200}$/;
 
 const Sent = Type.Object({ messages: Type.Array(Type.Object({ id: Type.String({ minLength: 1 }) }), { minItems: 1 }) });
 const Uploaded = Type.Object({ id: Type.String({ minLength: 1 }) });
-const Stored = Type.Object({
-  url: Type.String(),
-  file_size: Type.Optional(Type.Union([Type.Number(), Type.String()])),
-});
+const Stored = Type.Object({ url: Type.String(), file_size: Type.Optional(Type.Unknown()) });
+/** Details of the refusal of an unknown id. */
+const Gone = Type.Object({ code: Type.Literal(100) });
 
 type Call = Pick<ChannelCall<Settings>, "settings" | "signal">;
-export type Outgoing = ReturnType<typeof createOutgoing>;
 
-export function createOutgoing({ clock }: Pick<RequestContext, "clock">) {
+export interface Outgoing extends Required<Pick<Channel<Settings>, "send" | "react" | "typing" | "media">> {
+  /** Remembers the last message of a chat. */
+  note(accountId: string, chatId: string, messageId: string): void;
+  /** Shows the sender that the message was read. */
+  markRead(call: Call, messageId: string): Promise<unknown>;
+}
+
+export function createOutgoing(clock: RequestContext["clock"]): Outgoing {
   /** Ids of messages, by account and chat. */
   const last = bounded<string>(MAX_CHATS);
   /** Ids of sent parts, by message and index: a retry sends only the rest. */
@@ -46,9 +42,8 @@ export function createOutgoing({ clock }: Pick<RequestContext, "clock">) {
     form.set("type", mimeType);
     form.set("file", new Blob([bytes], { type: mimeType }), name);
     const answer = await ask(settings, { clock, signal }, `${settings.phoneNumberId}/media`, { form });
-    return matches(Uploaded, answer)
-      ? answer.id
-      : invalidRequest("WhatsApp did not store the file; next: check graphUrl");
+    if (!matches(Uploaded, answer)) return invalidRequest("WhatsApp did not store the file; next: check graphUrl");
+    return answer.id;
   }
 
   async function bodiesOf(message: OutboundMessage<Settings>) {
@@ -61,7 +56,7 @@ export function createOutgoing({ clock }: Pick<RequestContext, "clock">) {
   }
 
   return {
-    async send(message: OutboundMessage<Settings>): Promise<SendReceipt> {
+    async send(message) {
       const { id, to, replyTo } = message;
       let messageId: string | undefined;
       for (const [index, body] of (await bodiesOf(message)).entries()) {
@@ -77,40 +72,35 @@ export function createOutgoing({ clock }: Pick<RequestContext, "clock">) {
       return messageId === undefined ? invalidRequest("the message is empty; next: write a text") : { messageId };
     },
 
-    async react({ to, messageId, emoji, remove = false, ...call }: MessageReaction<Settings>): Promise<void> {
+    async react({ to, messageId, emoji, remove = false, ...call }) {
       const reaction = { message_id: messageId, emoji: remove ? "" : emoji };
       await post(call, { ...recipient(to), type: "reaction", reaction });
     },
 
-    async typing({ accountId, to, ...call }: ChannelCall<Settings> & ChannelPlace): Promise<void> {
+    async typing({ accountId, to, ...call }) {
       const messageId = last.get(`${accountId} ${to}`);
       // The same request marks the message as read.
       if (messageId === undefined || !call.settings.sendReadReceipts) return;
       await post(call, { ...read(messageId), typing_indicator: { type: "text" } });
     },
 
-    async media({ settings, signal, ref, maxBytes }: MediaRequest<Settings>): Promise<MediaSource> {
+    async media({ settings, signal, ref, maxBytes }) {
       if (!MEDIA_ID.test(ref)) return notFound("this is not the id of a file on WhatsApp");
       const query = { phone_number_id: settings.phoneNumberId };
       const answer = await ask(settings, { clock, signal }, ref, { query }).catch((error: unknown) => {
-        const { code } = Object(isGatewayError(error) ? error.details : undefined) as { readonly code?: unknown }; // compared only
-        if (code !== 100) throw error;
-        return notFound("WhatsApp does not have the file any more");
+        const isGone = isGatewayError(error) && matches(Gone, error.details);
+        return isGone ? notFound("WhatsApp does not have the file any more") : Promise.reject(error);
       });
       if (!matches(Stored, answer)) return notFound("WhatsApp does not name the address of the file");
-      const { url, file_size: size = 0 } = answer;
-      if (Number(size) > maxBytes)
-        invalidRequest(`it has ${megabytes(Number(size))}, at most ${megabytes(maxBytes)} are accepted`);
+      const [url, size] = [answer.url, Number(answer.file_size ?? 0)];
+      if (size > maxBytes) invalidRequest(`it has ${megabytes(size)}, at most ${megabytes(maxBytes)} are accepted`);
       if (settings.graphUrl.startsWith("https:") && !url.startsWith("https:"))
         return notFound("WhatsApp names an address without TLS, which must not get the token");
       return { url, headers: { authorization: `Bearer ${settings.accessToken}` } };
     },
 
-    /** Remembers the last message of a chat. */
-    note: (accountId: string, chatId: string, messageId: string) => last.set(`${accountId} ${chatId}`, messageId),
-
-    /** Shows the sender that the message was read. */
-    markRead: (call: Call, messageId: string) => post(call, read(messageId)),
+    note: (accountId, chatId, messageId) => last.set(`${accountId} ${chatId}`, messageId),
+    markRead: (call, messageId) => post(call, read(messageId)),
   };
 }
 

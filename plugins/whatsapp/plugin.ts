@@ -12,13 +12,6 @@ import { type LiveAccount, runAccount } from "./run.ts";
 import { addressOf } from "./translate.ts";
 import { createWebhook } from "./webhook.ts";
 
-/** The network accepts 4,096 and 1,024 characters; markup can lengthen a text. */
-const MAX_TEXT_CHARS = 4_000;
-const MAX_CAPTION_CHARS = 1_000;
-const MAX_MEDIA_BYTES = 100_000_000;
-/** The network sends up to 3 MB. */
-const MAX_DELIVERY_BYTES = 4_000_000;
-
 export default definePlugin({
   id: "whatsapp",
   api: "^1.0.0",
@@ -28,19 +21,21 @@ export default definePlugin({
   setup(gateway) {
     const { clock, config, log } = gateway;
     const accounts = accountsOf(config);
+    const own = { graphUrl: graphUrlOf(config) };
     const live = new Map<string, LiveAccount>();
-    const { note, markRead, ...outgoing } = createOutgoing({ clock });
+    const { note, markRead, ...outgoing } = createOutgoing(clock);
+    const webhook = createWebhook({ accounts, live, log, note, markRead });
 
     const channel = defineChannel<Settings>({
       label: "WhatsApp",
       capabilities: {
         chats: ["direct"],
-        maxTextChars: MAX_TEXT_CHARS,
+        maxTextChars: 4_000, // the network accepts 4,096, and 1,024 in a caption; markup can lengthen a text
         markup: "mrkdwn",
         replies: true,
         media: ["image", "audio", "video", "file"],
-        maxMediaBytes: MAX_MEDIA_BYTES,
-        maxCaptionChars: MAX_CAPTION_CHARS,
+        maxMediaBytes: 100_000_000,
+        maxCaptionChars: 1_000,
         voice: true,
         reactions: true,
         typing: true,
@@ -48,28 +43,20 @@ export default definePlugin({
       },
       accounts,
       target: addressOf,
-      run: (run) => runAccount(run, { clock, live }),
+      run: (run) => runAccount(run, clock, live),
       ...outgoing,
-      login: createLogin({ clock }, (accountId) => {
-        return accounts.find(({ id }) => id === accountId)?.settings.graphUrl ?? graphUrlOf(config);
-      }),
-      probe: (login) => probe(login, { clock }),
+      login: createLogin(clock, (accountId) => (accounts.find(({ id }) => id === accountId)?.settings ?? own).graphUrl),
+      probe: (login) => probe(login, clock),
     });
     gateway.extend(Channel, "whatsapp", channel);
 
-    const webhook = createWebhook({ accounts, live, log, outgoing: { note, markRead } });
     const route = { path: webhookOf(":account"), auth: "plugin" } as const;
-    gateway.route({
-      ...route,
-      method: "GET",
-      summary: "Verify the address of the webhook for WhatsApp",
-      handler: webhook.verify,
-    });
+    gateway.route({ ...route, method: "GET", summary: "Verify the address for WhatsApp", handler: webhook.verify });
     gateway.route({
       ...route,
       method: "POST",
       summary: "Receive messages from WhatsApp",
-      maxBodyBytes: MAX_DELIVERY_BYTES,
+      maxBodyBytes: 4_000_000, // the network sends up to 3 MB
       handler: webhook.deliver,
     });
   },

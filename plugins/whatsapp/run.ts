@@ -4,10 +4,6 @@ import type { ChannelRun } from "@svc/sdk/channels";
 import { identify } from "./api.ts";
 import type { Settings } from "./config.ts";
 
-/** Milliseconds for the answer to a probe: as long as between two, but not less or more than this. */
-const LEAST_PROBE_MS = 1_000;
-const MOST_PROBE_MS = 15_000;
-
 /** A running account, for the webhook. */
 export interface LiveAccount {
   readonly run: ChannelRun<Settings>;
@@ -15,14 +11,11 @@ export interface LiveAccount {
   background(work: Promise<unknown>): void;
 }
 
-export interface RunContext {
-  readonly clock: Clock;
-  /** Running accounts by id. */
-  readonly live: Map<string, LiveAccount>;
-}
-
-/** @throws GatewayError `NOT_LINKED`: the token is refused; for the first probe also the other errors of `identify` */
-export async function runAccount(run: ChannelRun<Settings>, { clock, live }: RunContext): Promise<void> {
+/**
+ * @param live running accounts by id
+ * @throws GatewayError `NOT_LINKED`: the token is refused; for the first probe also the other errors of `identify`
+ */
+export async function runAccount(run: ChannelRun<Settings>, clock: Clock, live: Map<string, LiveAccount>) {
   const { accountId, settings, signal, report } = run;
   if (signal.aborted) return;
   const working = new Set<Promise<unknown>>();
@@ -31,7 +24,7 @@ export async function runAccount(run: ChannelRun<Settings>, { clock, live }: Run
     working.add(settled);
   };
   const own: LiveAccount = { run, background };
-  const ms = Math.min(MOST_PROBE_MS, Math.max(LEAST_PROBE_MS, settings.pingMs));
+  const ms = Math.min(15_000, Math.max(1_000, settings.pingMs));
   let isConnected = false;
   const probe = async () => {
     const { name, number } = await identify(settings, { clock, signal, ms });

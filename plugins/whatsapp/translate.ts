@@ -63,7 +63,7 @@ export function toInbound(
 
 function contentOf(type: string, message: object): Content | string {
   const raw = (message as Readonly<Record<string, unknown>>)[type]; // the reader checks it
-  const read = READERS.get(type);
+  const read = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
   return read ? read(raw) : { text: `[a message of the type "${type}", which WhatsApp does not pass on]` };
 }
 
@@ -79,57 +79,38 @@ const media = (kind: MediaKind) =>
   });
 const notice = () => "it is a notice of WhatsApp";
 
-const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ["text", reader(events.Text, ({ body }) => ({ text: body }))],
-  ["image", media("image")],
-  ["sticker", media("image")],
-  ["audio", media("audio")],
-  ["video", media("video")],
-  ["document", media("file")],
-  [
-    "location",
-    reader(events.Location, ({ latitude, longitude, name, address }) => ({
-      text: "",
-      location: { latitude, longitude, ...(name ? { name } : {}), ...(address ? { address } : {}) },
-    })),
-  ],
-  ["contacts", reader(events.Cards, (cards) => ({ text: cards.map(cardOf).join("\n") }))],
-  [
-    "reaction",
-    reader(events.Reaction, ({ message_id: messageId, emoji = "" }) => {
-      const what = emoji === "" ? { emoji: "(not named)", isRemoved: true } : { emoji };
-      return { text: "", event: { kind: "reaction", messageId, ...what, isOwn: true } };
-    }),
-  ],
-  [
-    "interactive",
-    reader(events.Interactive, ({ button_reply: button, list_reply: pressed = button }) =>
-      pressed
-        ? { text: pressed.title, event: { kind: "button", value: pressed.id } }
-        : { text: "[an answer to a form, which the agent cannot read]" },
-    ),
-  ],
-  [
-    "button",
-    reader(events.TemplateButton, ({ text, payload }) => ({ text, event: { kind: "button", value: payload || text } })),
-  ],
-  [
-    "revoke",
-    reader(events.Change, ({ original_message_id: messageId }) => ({
-      text: "",
-      event: { kind: "deletion", messageId },
-    })),
-  ],
-  [
-    "edit",
-    reader(events.Change, ({ original_message_id: messageId, message }) => {
-      const content = contentOf(message?.type ?? "", message ?? {});
-      return typeof content === "string" ? content : { text: content.text, event: { kind: "edit", messageId } };
-    }),
-  ],
-  ["system", notice],
-  ["request_welcome", notice],
-]);
+const READERS: Readonly<Record<string, Reader>> = {
+  text: reader(events.Text, ({ body }) => ({ text: body })),
+  image: media("image"),
+  sticker: media("image"),
+  audio: media("audio"),
+  video: media("video"),
+  document: media("file"),
+  location: reader(events.Location, ({ latitude, longitude, name, address }) => {
+    return { text: "", location: { latitude, longitude, ...(name ? { name } : {}), ...(address ? { address } : {}) } };
+  }),
+  contacts: reader(events.Cards, (cards) => ({ text: cards.map(cardOf).join("\n") })),
+  reaction: reader(events.Reaction, ({ message_id: messageId, emoji = "" }) => {
+    const what = emoji === "" ? { emoji: "(not named)", isRemoved: true } : { emoji };
+    return { text: "", event: { kind: "reaction", messageId, ...what, isOwn: true } };
+  }),
+  interactive: reader(events.Interactive, ({ button_reply: button, list_reply: pressed = button }) => {
+    if (!pressed) return { text: "[an answer to a form, which the agent cannot read]" };
+    return { text: pressed.title, event: { kind: "button", value: pressed.id } };
+  }),
+  button: reader(events.TemplateButton, ({ text, payload }) => {
+    return { text, event: { kind: "button", value: payload || text } };
+  }),
+  revoke: reader(events.Change, ({ original_message_id: messageId }) => {
+    return { text: "", event: { kind: "deletion", messageId } };
+  }),
+  edit: reader(events.Change, ({ original_message_id: messageId, message = { type: "" } }) => {
+    const content = contentOf(message.type, message);
+    return typeof content === "string" ? content : { text: content.text, event: { kind: "edit", messageId } };
+  }),
+  system: notice,
+  request_welcome: notice,
+};
 
 function cardOf({ name, phones = [], emails = [] }: Static<typeof events.Cards>[number]): string {
   const parts = [name?.formatted_name, ...phones.map(({ phone }) => phone), ...emails.map(({ email }) => email)];

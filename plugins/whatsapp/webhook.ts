@@ -4,23 +4,22 @@ import { isSameSecret } from "@svc/kit/secret";
 import { type Logger, matches, parseJsonBody, type RouteReply, type RouteRequest, unavailable } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 import type { Settings } from "./config.ts";
-import { Contact, Delivery, faultsOf, Message, Status, Value } from "./events.ts";
-import { nextStep } from "./failures.ts";
+import { Contact, Delivery, Message, Status, Value } from "./events.ts";
+import { explained, Failure } from "./failures.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { LiveAccount } from "./run.ts";
 import { toInbound } from "./translate.ts";
 
-export interface WebhookSources {
+export interface WebhookSources extends Pick<Outgoing, "note" | "markRead"> {
   readonly accounts: readonly ChannelAccount<Settings>[];
   readonly live: ReadonlyMap<string, LiveAccount>;
   readonly log: Pick<Logger, "info" | "warn">;
-  readonly outgoing: Pick<Outgoing, "note" | "markRead">;
 }
 
 type Request = Pick<RouteRequest<unknown>, "params" | "query" | "headers" | "rawBody">;
 const UNAUTHORIZED: RouteReply = { status: 401, body: { error: "unauthorized" } };
 
-export function createWebhook({ accounts, live, log, outgoing }: WebhookSources) {
+export function createWebhook({ accounts, live, log, note, markRead }: WebhookSources) {
   const accountOf = ({ params }: Pick<Request, "params">) => accounts.find(({ id }) => id === params["account"]);
 
   /** The account with this number. One with another secret must not be reached with the secret of `named`. */
@@ -30,32 +29,29 @@ export function createWebhook({ accounts, live, log, outgoing }: WebhookSources)
         settings.phoneNumberId === numberId && isSameSecret(settings.appSecret, named.settings.appSecret),
     );
 
-  function logFaults(message: string, errors: readonly unknown[] | undefined, about: object = {}): void {
-    for (const { code, reason } of faultsOf(errors)) {
-      const next = nextStep(code);
-      log.warn({ ...about, reason, ...(next === undefined ? {} : { next }) }, message);
-    }
+  function logFailures(message: string, errors: readonly unknown[] = [], about: object = {}): void {
+    for (const error of errors) if (matches(Failure, error)) log.warn({ ...about, ...explained(error) }, message);
   }
 
   async function accept(raw: unknown, { contacts = [], metadata }: Value, { run, background }: LiveAccount) {
     if (!matches(Message, raw)) return log.warn({}, "a malformed message of WhatsApp was skipped");
     const { id, type: kind, errors } = raw;
-    logFaults("WhatsApp could not pass on a message", errors, { id });
+    logFailures("WhatsApp could not pass on a message", errors, { id });
     const known = contacts.filter((contact): contact is Contact => matches(Contact, contact));
     const message = toInbound(raw, known, (metadata.display_phone_number ?? "").replace(/\D/g, ""));
     if (typeof message === "string") return log.info({ id, kind, reason: message }, "a WhatsApp message was skipped");
     const { accepted } = await run.receive(message);
     if (!accepted || (message.event && message.event.kind !== "button")) return;
-    outgoing.note(run.accountId, message.chat.id, id);
-    if (run.settings.sendReadReceipts) background(outgoing.markRead(run, id));
+    note(run.accountId, message.chat.id, id);
+    if (run.settings.sendReadReceipts) background(markRead(run, id));
   }
 
   async function acceptAll(value: Value, running: LiveAccount): Promise<void> {
     running.run.alive();
-    logFaults("WhatsApp reports an error", value.errors);
+    logFailures("WhatsApp reports an error", value.errors);
     for (const status of value.statuses ?? [])
       if (matches(Status, status) && status.status === "failed")
-        logFaults("WhatsApp could not deliver a sent message", status.errors, { id: status.id });
+        logFailures("WhatsApp could not deliver a sent message", status.errors, { id: status.id });
     for (const message of value.messages ?? []) await accept(message, value, running);
   }
 
@@ -66,8 +62,7 @@ export function createWebhook({ accounts, live, log, outgoing }: WebhookSources)
       const { verifyToken = "" } = accountOf(request)?.settings ?? {};
       const isKnown = verifyToken !== "" && isSameSecret(query.get("hub.verify_token") ?? "", verifyToken);
       if (!isKnown || query.get("hub.mode") !== "subscribe") return UNAUTHORIZED;
-      const headers = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
-      return { headers, body: query.get("hub.challenge") ?? "" };
+      return { headers: { "content-type": "text/plain; charset=utf-8" }, body: query.get("hub.challenge") ?? "" };
     },
 
     /** WhatsApp repeats a delivery until it gets status 200. @throws GatewayError `UNAVAILABLE`: the gateway lacks a message */
@@ -82,13 +77,10 @@ export function createWebhook({ accounts, live, log, outgoing }: WebhookSources)
       if (!matches(Delivery, delivery)) return { status: 400, body: { error: "not a delivery of WhatsApp" } };
       for (const { field, value } of delivery.entry.flatMap(({ changes }) => changes)) {
         if (field !== "messages") continue; // apps can subscribe to more
-        if (!matches(Value, value)) {
-          log.warn({}, "a malformed delivery of WhatsApp was skipped");
-          continue;
-        }
-        const owner = ownerOf(named, value.metadata.phone_number_id);
-        if (!owner || owner.enabled === false) continue;
-        await acceptAll(value, live.get(owner.id) ?? unavailable("the account is not running; next: try again later"));
+        const owner = matches(Value, value) ? ownerOf(named, value.metadata.phone_number_id) : undefined;
+        if (!matches(Value, value)) log.warn({}, "a malformed delivery of WhatsApp was skipped");
+        else if (owner && owner.enabled !== false)
+          await acceptAll(value, live.get(owner.id) ?? unavailable("the account does not run; next: try again later"));
       }
       return { status: 200 };
     },

@@ -1,5 +1,6 @@
 /** The plugin in a gateway, beside a Cloud API, and runs of its accounts. */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import { GatewayError } from "@svc/sdk";
 import {
@@ -121,6 +122,6 @@ export async function openScene(t: TestContext, settings: object = {}) {
       return running;
     },
     send: async (message: Partial<OutboundMessage> = {}) =>
-      channel.send({ ...call, id: "0".repeat(32), to: ADA, text: "", ...message }),
+      channel.send({ ...call, id: randomBytes(16).toString("hex"), to: ADA, text: "", ...message }),
   };
 }
