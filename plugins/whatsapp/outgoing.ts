@@ -14,7 +14,6 @@ const MEDIA_ID = /^[\w-]{1,200}$/;
 const Sent = Type.Object({ messages: Type.Array(Type.Object({ id: Type.String({ minLength: 1 }) }), { minItems: 1 }) });
 const Uploaded = Type.Object({ id: Type.String({ minLength: 1 }) });
 const Stored = Type.Object({ url: Type.String(), file_size: Type.Optional(Type.Unknown()) });
-/** Details of the refusal of an unknown id. */
 const Gone = Type.Object({ code: Type.Literal(100) });
 
 type Call = Pick<ChannelCall<Settings>, "settings" | "signal">;

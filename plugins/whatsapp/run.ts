@@ -17,7 +17,6 @@ export interface LiveAccount {
  */
 export async function runAccount(run: ChannelRun<Settings>, clock: Clock, live: Map<string, LiveAccount>) {
   const { accountId, settings, signal, report } = run;
-  if (signal.aborted) return;
   const working = new Set<Promise<unknown>>();
   const background = (work: Promise<unknown>) => {
     const settled = work.catch(() => undefined).finally(() => working.delete(settled));

@@ -2,6 +2,7 @@
 import { matches, type Static, type TSchema } from "@svc/sdk";
 import type { InboundMessage, MediaKind } from "@svc/sdk/channels";
 import * as events from "./events.ts";
+import type { Contact, Message } from "./events.ts";
 
 /** Digits of a phone number with its country code. */
 const DIGITS = /^[1-9]\d{6,14}$/;
@@ -28,14 +29,10 @@ type Reader = (raw: unknown) => Content | string;
 
 /**
  * @param contacts of the delivery, for the name
- * @param ownNumber digits of the business number
+ * @param own digits of the business number
  * @returns the message, or why it is skipped
  */
-export function toInbound(
-  message: events.Message,
-  contacts: readonly events.Contact[],
-  ownNumber: string,
-): InboundMessage | string {
+export function toInbound(message: Message, contacts: readonly Contact[], own: string): InboundMessage | string {
   const { id, type, from = "", from_user_id: userId = "", group_id: groupId, timestamp } = message;
   if (groupId !== undefined) return "it is from a group";
   const person = addressOf(from) ?? addressOf(userId);
@@ -56,7 +53,7 @@ export function toInbound(
     ...(at > 0 && Number.isSafeInteger(at) ? { at } : {}),
     ...content,
     ...(context.forwarded || context.frequently_forwarded ? { text: "", forwarded: { text } } : {}),
-    ...(quoted !== undefined && !event ? { replyTo: { messageId: quoted, isOwn: context.from === ownNumber } } : {}),
+    ...(quoted !== undefined && !event ? { replyTo: { messageId: quoted, isOwn: context.from === own } } : {}),
     ...(quoted !== undefined && event?.kind === "button" ? { event: { ...event, messageId: quoted } } : {}),
   };
 }

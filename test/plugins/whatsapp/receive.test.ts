@@ -15,17 +15,19 @@ const unavailable = () => new GatewayError("UNAVAILABLE", "too many messages wai
 
 /** The webhook without a gateway, and what it logs. */
 function webhookOf(receive: ChannelRun["receive"] = async () => ({ accepted: true, sessionKey: "s" })) {
-  const lines: { level: string; fields: object; text: string }[] = [];
-  const to = (level: string) => (fields: object, text: string) => void lines.push({ level, fields, text });
+  const lines: string[] = [];
+  const to = (level: string) => (fields: object, text: string) =>
+    void lines.push([level, text, ...Object.values(fields)].join(" "));
   const accounts = accountsOf(LOGIN);
-  const [account] = accounts;
-  assert.ok(account);
-  const run = { accountId: "default", settings: account.settings, receive, alive: () => undefined, commands: [] };
-  const signal = new AbortController().signal;
-  const live = { run: { ...run, report: () => undefined, signal }, background: () => undefined };
-  const log = { info: to("info"), warn: to("warn") };
-  const marks = { note: () => undefined, markRead: async () => undefined };
-  const { deliver } = createWebhook({ accounts, live: new Map([["default", live]]), log, ...marks });
+  const facts = { accountId: "default", settings: accounts[0]!.settings, signal: new AbortController().signal };
+  const run = { ...facts, receive, alive: () => undefined, commands: [], report: () => undefined };
+  const { deliver } = createWebhook({
+    accounts,
+    live: new Map([["default", { run, background: () => undefined }]]),
+    log: { info: to("info"), warn: to("warn") },
+    note: () => undefined,
+    markRead: async () => undefined,
+  });
   return {
     lines,
     deliver(body: unknown) {
@@ -129,16 +131,14 @@ describe("webhook", { timeout: SUITE_MS }, () => {
 
   it("skips what is malformed, and logs what WhatsApp reports", async () => {
     const received: string[] = [];
-    const { deliver, lines } = webhookOf(
-      async ({ text }) => (received.push(text), { accepted: true, sessionKey: "s" }),
-    );
-    const [good, unsupported] = [
-      text("good"),
-      message({ type: "unsupported", errors: [{ code: 131051, title: "Unknown" }] }),
-    ];
+    const { deliver, lines } = webhookOf(async ({ text: words }) => {
+      received.push(words);
+      return { accepted: true, sessionKey: "s" };
+    });
+    const unsupported = message({ type: "unsupported", errors: [{ code: 131051, title: "Unknown" }] });
     const failed = { id: "wamid.7", status: "failed", errors: [{ code: 131047, title: "Re-engagement message" }] };
     const value = {
-      messages: [7, { id: "x" }, text("", { text: 7 }), message({ type: "system" }), unsupported, good],
+      messages: [7, { id: "x" }, text("", { text: 7 }), message({ type: "system" }), unsupported, text("good")],
       statuses: [failed, { id: "wamid.8", status: "read" }, 7],
       errors: [{ code: 130429, title: "Rate limit hit", error_data: { details: "slow down" } }, 7],
       contacts: [7, { profile: 7 }],
@@ -150,7 +150,6 @@ describe("webhook", { timeout: SUITE_MS }, () => {
     );
     assert.deepEqual(await deliver(body), { status: 200 });
     assert.deepEqual(received, ['[a message of the type "unsupported", which WhatsApp does not pass on]', "good"]);
-    const shown = lines.map(({ level, fields, text }) => `${level} ${text} ${Object.values(fields).join(" ")}`);
     const expected = [
       /^warn a malformed delivery/,
       /^warn WhatsApp reports an error slow down \(code 130429\)/,
@@ -161,15 +160,28 @@ describe("webhook", { timeout: SUITE_MS }, () => {
       /^info a WhatsApp message was skipped wamid\S+ system it is a notice/,
       /^warn WhatsApp could not pass on a message wamid\S+ Unknown \(code 131051\)/,
     ];
-    assert.equal(shown.length, expected.length, shown.join("\n"));
-    for (const [index, pattern] of expected.entries()) assert.match(shown[index] ?? "", pattern);
+    assert.equal(lines.length, expected.length, lines.join("\n"));
+    for (const [index, pattern] of expected.entries()) assert.match(lines[index] ?? "", pattern);
     hidesSecrets(lines);
   });
 
   it("survives deliveries that are damaged anywhere", async () => {
     const { deliver, lines } = webhookOf();
     const random = createRandom(7);
-    const junk: readonly unknown[] = [null, 7, -1e308, "", "x", [], {}, [[]], { id: 7 }, true, "\u0000", { toString: 7 }];
+    const junk: readonly unknown[] = [
+      null,
+      7,
+      -1e308,
+      "",
+      "x",
+      [],
+      {},
+      [[]],
+      { id: 7 },
+      true,
+      "\u0000",
+      { toString: 7 },
+    ];
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
     const interactive = { type: "button_reply", button_reply: { id: "v", title: "Yes" } };
     const whole = JSON.stringify(
@@ -206,10 +218,8 @@ describe("run", { timeout: SUITE_MS }, () => {
   it("reports the number, and each loss of the Graph API once", async (t) => {
     const { server, run } = await openScene(t, { pingMs: 50 });
     const running = await run();
-    assert.deepEqual(running.reports, [
-      { state: "connecting" },
-      { state: "connected", detail: "Helper Inc (+1 555-078-3881)" },
-    ]);
+    const connected = { state: "connected", detail: "Helper Inc (+1 555-078-3881)" };
+    assert.deepEqual(running.reports, [{ state: "connecting" }, connected]);
     server.fails({ matches: /^GET/, status: 503, times: 3 });
     await running.reported("disconnected");
     await running.reported("connected");
@@ -218,12 +228,8 @@ describe("run", { timeout: SUITE_MS }, () => {
     assert.match(running.reports.at(-1)?.detail ?? "", /did not answer within 1000 ms/);
     await running.reported("connected");
     await server.deliver(delivery({ messages: [text("still here")] }));
-    assert.deepEqual(running.reports.map(({ state }) => state).slice(2), [
-      "disconnected",
-      "connected",
-      "disconnected",
-      "connected",
-    ]);
+    const states = running.reports.map(({ state }) => state);
+    assert.deepEqual(states.slice(2), ["disconnected", "connected", "disconnected", "connected"]);
     assert.equal(await running.stop(), undefined);
   });
 
@@ -231,17 +237,9 @@ describe("run", { timeout: SUITE_MS }, () => {
     const { server, start, run } = await openScene(t, { pingMs: 50 });
     const running = await run();
     server.state.token = "another";
-    await rejects(
-      running.ended.then((error) => Promise.reject(error)),
-      "NOT_LINKED",
-      /Bearer \[token\].*; next: /,
-    );
+    await rejects(running.ended, "NOT_LINKED", /Bearer \[token\].*; next: /);
     const again = start();
-    await rejects(
-      again.ended.then((error) => Promise.reject(error)),
-      "NOT_LINKED",
-      /refuses the access token/,
-    );
+    await rejects(again.ended, "NOT_LINKED", /refuses the access token/);
     assert.deepEqual(again.reports, [{ state: "connecting" }]);
     const asked = server.requests.length;
     assert.equal(await server.post(JSON.stringify(delivery({ messages: [text("a")] }))), 503);
@@ -250,11 +248,7 @@ describe("run", { timeout: SUITE_MS }, () => {
 
   it("fails while the network is down at the start", async (t) => {
     const { start } = await openScene(t, { graphUrl: "http://127.0.0.1:9/v23.0" });
-    await rejects(
-      start().ended.then((error) => Promise.reject(error)),
-      "UNAVAILABLE",
-      /cannot be reached: .*; next: /,
-    );
+    await rejects(start().ended, "UNAVAILABLE", /cannot be reached: .*; next: /);
   });
 
   it("ends at once while it waits for an answer", async (t) => {
@@ -267,7 +261,7 @@ describe("run", { timeout: SUITE_MS }, () => {
 
   it("says what is wrong with the id of the number", async (t) => {
     const { server, start } = await openScene(t, { phoneNumberId: "99999" });
-    const failing = () => start().ended.then((error) => Promise.reject(error));
+    const failing = () => start().ended;
     await rejects(failing(), "INVALID_REQUEST", /check phoneNumberId/);
     server.fails({ matches: /99999/, status: 200, body: { id: "99999" } });
     await rejects(failing(), "INVALID_REQUEST", /99999 is not the id of a number/);
