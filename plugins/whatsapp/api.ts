@@ -37,7 +37,7 @@ export async function ask(
   const deadline = ms ?? (form ? UPLOAD_MS : REQUEST_MS);
   const late = () => `WhatsApp did not answer within ${deadline} ms; next: try again later`;
   return withDeadline({ ms: deadline, clock, signals: [signal], late }, async (ending) => {
-    const { response, answer } = await exchange(`${graphUrl}/${path}?${new URLSearchParams(query)}`, {
+    const { response, answer } = await exchange(`${graphUrl}/${path}?${String(new URLSearchParams(query))}`, {
       method: json || form ? "POST" : "GET",
       headers: { authorization: `Bearer ${accessToken}`, ...(json ? { "content-type": "application/json" } : {}) },
       body: json ? JSON.stringify(json) : (form ?? null),

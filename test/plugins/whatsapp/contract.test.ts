@@ -11,22 +11,23 @@ import { openScene } from "./scene.ts";
 import { ADA, delivery, text } from "./server.ts";
 
 const TARGETS = [
-  "+49 151 2345-678",
+  "+49 (151) 234-56.78",
   ADA,
   `whatsapp:+${ADA}`,
   `${ADA}@s.whatsapp.net`,
   `user:${ADA}`,
-  "US.1349120865530",
+  "US.ENT.1349a",
 ];
 const GARBAGE = [
   "0049 1512345678",
-  "01512345678",
+  "+0151234567",
   "12345",
+  "1".repeat(16),
   "user:ada",
-  "1234-5678@g.us",
-  "@ada",
+  "1-2@g.us",
   "US.",
-  "49 151 2345678",
+  "us.1",
+  "49 151",
 ];
 
 /** So that the sockets that `fetch` keeps open exist before the suite counts them. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { InboundMessage } from "@svc/sdk/channels";
 import type { Message } from "../../../plugins/whatsapp/events.ts";
-import { addressOf, toInbound } from "../../../plugins/whatsapp/translate.ts";
+import { toInbound } from "../../../plugins/whatsapp/translate.ts";
 import { ADA, NUMBER } from "./server.ts";
 
 const people = [{ wa_id: ADA, profile: { name: "Ada" } }];
@@ -81,19 +81,4 @@ it("knows a person without a visible number by the id for the business", () => {
   const expected = { id: "wamid.1", chat: { type: "direct", ...sender }, sender, mentioned: true, text: "a" };
   assert.deepEqual(read("text", body, hidden, [...people, eve]), expected);
   assert.deepEqual(Object(read("text", body, {}, [])).sender, { id: ADA });
-});
-
-it("normalizes addresses", () => {
-  for (const text of [
-    `+${ADA}`,
-    "+49 (151) 234-56.78",
-    ADA,
-    `user:${ADA}`,
-    `whatsapp:+${ADA}`,
-    `${ADA}@s.whatsapp.net`,
-  ])
-    assert.equal(addressOf(text), ADA, text);
-  assert.equal(addressOf("US.ENT.1349a"), "US.ENT.1349a");
-  for (const text of ["", "+", "0049151234567", "+0151234567", "123456", "1".repeat(16), "a@g.us", "49 151", "us.1"])
-    assert.equal(addressOf(text), undefined, text);
 });
