@@ -44,8 +44,12 @@ export function createLogin(
       if (accessToken === "" || appSecret === "")
         invalidRequest("access token and app secret are required; next: copy them from the app");
       const login = { phoneNumberId, accessToken, appSecret, graphUrl: graphUrlOf(accountId) };
-      const query = { appsecret_proof: proofOf(login) };
-      const { name, number } = await identify(login, { clock, signal }, query).catch(explain);
+      const { name, number } = await identify(login, { clock, signal }).catch(explain);
+      // The number was found, so a refusal is about the proof.
+      await identify(login, { clock, signal }, { appsecret_proof: proofOf(login) }).catch((error: unknown) => {
+        if (!isGatewayError(error) || error.code !== "INVALID_REQUEST") explain(error);
+        invalidRequest("app secret and access token are of different apps; next: copy the secret of the same app");
+      });
       const verifyToken = chosen || randomBytes(16).toString("hex");
       const shown = chosen === "" ? verifyToken : "that you entered";
       return {
@@ -59,10 +63,9 @@ export function createLogin(
 
 /** Wrong values are the mistake of the person, not an outage. @throws always */
 function explain(error: unknown): never {
-  if (!isGatewayError(error)) throw error;
-  if (error.message.includes("appsecret_proof"))
-    invalidRequest("app secret and access token are of different apps; next: copy the secret of the same app");
-  throw error.code === "NOT_LINKED" ? new GatewayError("INVALID_REQUEST", error.message) : error;
+  throw isGatewayError(error) && error.code === "NOT_LINKED"
+    ? new GatewayError("INVALID_REQUEST", error.message)
+    : error;
 }
 
 /** What the number is, and what is missing. @throws GatewayError as `ask` */

@@ -6,9 +6,6 @@ import { ask, type RequestContext } from "./api.ts";
 import type { Settings } from "./config.ts";
 import { fileBodies, recipient, textBodies, uploadOf, whatsAppText } from "./messages.ts";
 
-/** Maximum number of chats whose last message is remembered, and of sent parts of messages. */
-const MAX_CHATS = 2_000;
-const MAX_PARTS = 500;
 const MEDIA_ID = /^[\w-]{1,200}$/;
 
 const Sent = Type.Object({ messages: Type.Array(Type.Object({ id: Type.String({ minLength: 1 }) }), { minItems: 1 }) });
@@ -27,9 +24,9 @@ export interface Outgoing extends Required<Pick<Channel<Settings>, "send" | "rea
 
 export function createOutgoing(clock: RequestContext["clock"]): Outgoing {
   /** Ids of messages, by account and chat. */
-  const last = bounded<string>(MAX_CHATS);
+  const last = bounded<string>(2_000);
   /** Ids of sent parts, by message and index: a retry sends only the rest. */
-  const sentParts = bounded<string>(MAX_PARTS);
+  const sentParts = bounded<string>(500);
 
   const post = ({ settings, signal }: Call, json: object) =>
     ask(settings, { clock, signal }, `${settings.phoneNumberId}/messages`, { json });
