@@ -1,122 +1,80 @@
-/** Attachments of sent messages, and what comes back from them. Pure. */
+/** Attachments of sent messages, and what people submit with them. Pure. */
 import { matches, type Static, Type } from "@svc/sdk";
 import type { MessageButton, MessagePoll, OutboundMedia } from "@svc/sdk/channels";
-import type { Consent } from "./activity.ts";
+import type { UploadInfo } from "./activity.ts";
 
-export interface Attachment {
-  readonly contentType: string;
-  readonly name?: string;
-  readonly contentUrl?: string;
-  readonly content?: object;
-}
+const Filled = Type.String({ minLength: 1 });
+const Pressed = Type.Object({ svc: Type.Literal("button"), value: Filled, label: Type.String() });
+/** `most`: maximum number of selected options; `choice`: their indices, separated by commas; absent: none. */
+const Voted = Type.Object({
+  svc: Type.Literal("poll"),
+  poll: Filled,
+  options: Type.Array(Type.String(), { maxItems: 100 }),
+  most: Type.Number(),
+  choice: Type.Optional(Type.String({ maxLength: 400 })),
+});
 
-/** Data of a submitted card: what the card was sent with, and the inputs of the person. */
-export const Submitted = Type.Union([
-  Type.Object({ svc: Type.Literal("button"), value: Type.String({ minLength: 1 }), label: Type.String() }),
-  Type.Object({
-    svc: Type.Literal("poll"),
-    poll: Type.String({ minLength: 1 }),
-    options: Type.Array(Type.String(), { maxItems: 100 }),
-    /** Maximum number of options. */
-    most: Type.Number(),
-    /** Indices, separated by commas; absent: nothing is selected. */
-    choice: Type.Optional(Type.String({ maxLength: 400 })),
-  }),
-]);
+/** Data of a card with buttons or a poll that a person submitted. */
+export const submittedOf = (data: unknown) => (matches(Pressed, data) || matches(Voted, data) ? data : undefined);
 
-function adaptive(body: readonly object[]): Attachment {
-  const content = { type: "AdaptiveCard", version: "1.4", body };
-  return { contentType: "application/vnd.microsoft.card.adaptive", content };
-}
-
-const STYLES = { primary: "positive", danger: "destructive" } as const;
-
-/** One row of actions for each row of buttons. */
-export function buttonCard(rows: readonly (readonly MessageButton[])[]): Attachment[] {
-  const sets = rows
-    .filter((row) => row.length > 0)
-    .map((row) => ({
-      type: "ActionSet",
-      actions: row.map(({ label, value, style }) => ({
-        type: "Action.Submit",
-        title: label,
-        ...(style ? { style: STYLES[style] } : {}),
-        data: { svc: "button", value, label } satisfies Static<typeof Submitted>,
-      })),
-    }));
-  return sets.length > 0 ? [adaptive(sets)] : [];
-}
-
-export function pollCard({ question, options, maxSelections }: MessagePoll, poll: string): Attachment {
-  const data = { svc: "poll", poll, options: [...options], most: maxSelections } satisfies Static<typeof Submitted>;
-  return adaptive([
-    { type: "TextBlock", text: question, weight: "Bolder", wrap: true },
-    {
-      type: "Input.ChoiceSet",
-      id: "choice",
-      style: "expanded",
-      wrap: true,
-      isMultiSelect: maxSelections > 1,
-      choices: options.map((title, index) => ({ title, value: String(index) })),
-    },
-    { type: "ActionSet", actions: [{ type: "Action.Submit", title: "Vote", data }] },
-  ]);
-}
-
-/** The selected options of a submitted poll. */
-export function chosenOf({ options, choice = "", most }: Extract<Static<typeof Submitted>, { svc: "poll" }>): string[] {
+/** The selected options of a poll. */
+export function chosenOf({ options, choice = "", most }: Static<typeof Voted>): string[] {
   const indices = choice.split(",").filter((index) => /^\d+$/.test(index));
   return [...new Set(indices)].flatMap((index) => options[Number(index)] ?? []).slice(0, Math.max(1, most));
 }
 
-export const submittedOf = (value: unknown) => (matches(Submitted, value) ? value : undefined);
+export function buttonCard(rows: readonly (readonly MessageButton[])[]): object[] {
+  const actionOf = ({ label, value, style }: MessageButton) => {
+    const data: Static<typeof Pressed> = { svc: "button", value, label };
+    const color = style && { style: style === "danger" ? "destructive" : "positive" };
+    return { type: "Action.Submit", title: label, ...color, data };
+  };
+  const body = rows.flatMap((row) => (row.length > 0 ? [{ type: "ActionSet", actions: row.map(actionOf) }] : []));
+  return body.length > 0 ? [adaptive(body)] : [];
+}
+
+export function pollCard({ question, options, maxSelections: most }: MessagePoll, poll: string): object {
+  const data: Static<typeof Voted> = { svc: "poll", poll, options: [...options], most };
+  const choices = options.map((title, index) => ({ title, value: String(index) }));
+  return adaptive([
+    { type: "TextBlock", text: question, weight: "Bolder", wrap: true },
+    { type: "Input.ChoiceSet", id: "choice", style: "expanded", wrap: true, isMultiSelect: most > 1, choices },
+    { type: "ActionSet", actions: [{ type: "Action.Submit", title: "Vote", data }] },
+  ]);
+}
+
+function adaptive(body: readonly object[]): object {
+  const content = { type: "AdaptiveCard", version: "1.4", body };
+  return { contentType: "application/vnd.microsoft.card.adaptive", content };
+}
 
 /** A picture within the message. */
-export function inlinePicture({ bytes, name, mimeType }: OutboundMedia): Attachment {
-  return {
-    contentType: mimeType,
-    name,
-    contentUrl: `data:${mimeType};base64,${Buffer.from(bytes).toString("base64")}`,
-  };
+export function inlinePicture({ bytes, name, mimeType }: OutboundMedia): object {
+  const contentUrl = `data:${mimeType};base64,${Buffer.from(bytes).toString("base64")}`;
+  return { contentType: mimeType, name, contentUrl };
 }
 
 /** Asks the person whether the file may be stored in their OneDrive. */
-export function consentCard({ bytes, name }: OutboundMedia, fileId: string): Attachment {
-  const context = { fileId } satisfies Consent["context"];
-  return {
-    contentType: "application/vnd.microsoft.teams.card.file.consent",
-    name,
-    content: {
-      description: "A file from the agent",
-      sizeInBytes: bytes.byteLength,
-      acceptContext: context,
-      declineContext: context,
-    },
-  };
+export function consentCard({ bytes, name }: OutboundMedia, fileId: string): object {
+  const context = { acceptContext: { fileId }, declineContext: { fileId } };
+  const content = { description: "A file from the agent", sizeInBytes: bytes.byteLength, ...context };
+  return { contentType: "application/vnd.microsoft.teams.card.file.consent", name, content };
 }
 
 /** Shows a stored file. */
-export function fileCard({ contentUrl, name, uniqueId, fileType }: NonNullable<Consent["uploadInfo"]>): Attachment {
-  return {
-    contentType: "application/vnd.microsoft.teams.card.file.info",
-    name,
-    contentUrl,
-    content: { uniqueId, ...(fileType === undefined ? {} : { fileType }) },
-  };
+export function fileCard({ contentUrl, name, uniqueId, fileType }: UploadInfo): object {
+  const content = { uniqueId, fileType };
+  return { contentType: "application/vnd.microsoft.teams.card.file.info", name, contentUrl, content };
 }
 
 const TAGS: Readonly<Record<string, string>> = { b: "strong", i: "em", s: "strike" };
 
-/** HTML as Teams shows it: with tags for line breaks, and indentation that is not collapsed. @param html in the markup `html` of channels */
+/** Texts in the markup `html`, with tags for line breaks, and indentation that is not collapsed. */
 export function teamsHtml(html: string): string {
-  return html
-    .split(/(<pre>[^]*?<\/pre>)/)
-    .map((part, index, parts) => {
-      if (index % 2 === 1) return part;
-      const lines = parts.length > 1 ? part.replace(/^\n+|\n+$/g, "") : part;
-      return lines
-        .replace(/<(\/?)([bis])>/g, (_tag, slash: string, name: string) => `<${slash}${TAGS[name]}>`)
-        .replace(/\n( *)/g, (_line, indent: string) => `<br>${"&nbsp;".repeat(indent.length)}`);
-    })
-    .join("");
+  const inTags = (part: string) =>
+    part
+      .replace(/<(\/?)([bis])>/g, (_tag, slash: string, name: string) => `<${slash}${TAGS[name]}>`)
+      .replace(/\n( *)/g, (_line, indent: string) => `<br>${"&nbsp;".repeat(indent.length)}`);
+  const parts = html.split(/\n*(<pre>[^]*?<\/pre>)\n*/);
+  return parts.map((part, index) => (index % 2 === 1 ? part : inTags(part))).join("");
 }

@@ -1,11 +1,11 @@
 /** The configuration section `channels.msteams`, converted to account settings. */
 import { accountsOf as readAccounts, channelConfig } from "@svc/kit/channels";
-import { type Static, Type } from "@svc/sdk";
+import { type Static, type TObject, Type } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 
 /** `http(s)` addresses without credentials, query and fragment: they appear in errors. */
 const ADDRESS = String.raw`^https?://[^\s/?#@]+(/[^\s?#@]*)?$`;
-/** Id of an app registration, of a tenant or of a person in Microsoft Entra. */
+/** Id of an app, a tenant or a person in Microsoft Entra. */
 export const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const DEFAULTS = {
@@ -16,8 +16,7 @@ const DEFAULTS = {
   pingMs: 60_000,
 };
 
-const text = (description: string, more: object = {}) =>
-  Type.Optional(Type.String({ minLength: 1, description, ...more }));
+const text = (description: string, more: object) => Type.Optional(Type.String({ minLength: 1, description, ...more }));
 const addresses = (description: string) =>
   Type.Optional(Type.Array(Type.String({ pattern: ADDRESS }), { minItems: 1, description }));
 
@@ -25,10 +24,10 @@ const FIELDS = {
   appId: text("application (client) id of the app registration of the bot", { pattern: GUID.source }),
   appPassword: text("value of a client secret of the app registration", { sensitive: true }),
   tenantId: text("directory (tenant) id of a single-tenant bot; default: a multi-tenant bot", {
-    pattern: String.raw`^[\w.-]+$`,
+    pattern: "^[\\w.-]+$",
   }),
   loginUrl: text(`address of the login service; default ${DEFAULTS.loginUrl}`, { pattern: ADDRESS }),
-  openIdUrl: text("address of the OpenID document with the keys that sign activities; default: the public one", {
+  openIdUrl: text(`address that names the keys of the Bot Framework; default ${DEFAULTS.openIdUrl}`, {
     pattern: ADDRESS,
   }),
   serviceUrls: addresses(
@@ -47,46 +46,24 @@ const FIELDS = {
 };
 
 export const TeamsConfig = channelConfig(FIELDS);
-export type TeamsConfig = Static<typeof TeamsConfig>;
 
-/** Settings of an account. Addresses have no slash at the end. */
-export interface Settings {
-  readonly appId: string;
-  readonly appPassword: string;
-  readonly tenantId?: string;
-  readonly loginUrl: string;
-  readonly openIdUrl: string;
-  readonly serviceUrls: readonly string[];
-  readonly fileUrls: readonly string[];
-  readonly pingMs: number;
-}
+type Fields = Static<TObject<typeof FIELDS>>;
+/** Settings of an account. `appId` is in lower case. */
+export type Settings = Readonly<Required<Omit<Fields, "tenantId">> & Pick<Fields, "tenantId">>;
 
 /** @throws SetupOutcome for invalid settings */
-export function accountsOf(config: TeamsConfig): ChannelAccount<Settings>[] {
+export function accountsOf(config: Static<typeof TeamsConfig>): ChannelAccount<Settings>[] {
   return readAccounts<typeof FIELDS, Settings>(config, (own) => {
-    const { appId = "", appPassword = "", tenantId, loginUrl = DEFAULTS.loginUrl } = own;
-    const { openIdUrl = DEFAULTS.openIdUrl, pingMs = DEFAULTS.pingMs } = own;
-    const { serviceUrls = DEFAULTS.serviceUrls, fileUrls = DEFAULTS.fileUrls } = own;
-    return {
-      isConfigured: appId !== "" && appPassword !== "",
-      settings: {
-        appId: appId.toLowerCase(),
-        appPassword,
-        ...(tenantId === undefined ? {} : { tenantId }),
-        loginUrl: trimmed(loginUrl),
-        openIdUrl,
-        serviceUrls: serviceUrls.map(trimmed),
-        fileUrls: fileUrls.map(trimmed),
-        pingMs,
-      },
-    };
+    const keys = Object.keys(FIELDS) as (keyof Fields)[]; // those of the literal above
+    const given: Fields = Object.fromEntries(keys.flatMap((key) => (own[key] === undefined ? [] : [[key, own[key]]])));
+    const { appId = "", appPassword = "" } = given;
+    const settings = { ...DEFAULTS, ...given, appId: appId.toLowerCase(), appPassword };
+    return { isConfigured: appId !== "" && appPassword !== "", settings };
   });
 }
 
 /** Without slashes at the end. */
-export function trimmed(address: string): string {
-  return address.replace(/\/+$/, "");
-}
+export const trimmed = (address: string) => address.replace(/\/+$/, "");
 
 /**
  * Whether an address is one of the bases or below one of them: same scheme, host and port, and a path that begins with that
@@ -96,10 +73,10 @@ export function isWithin(address: string, bases: readonly string[]): boolean {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || url.username !== "" || url.password !== "") return false;
   return bases.some((text) => {
-    const isAny = text.includes("://*.");
     const base = new URL(text.replace("://*.", "://"));
-    const isHost = isAny ? url.hostname.endsWith(`.${base.hostname}`) : url.hostname === base.hostname;
-    const isPath = `${url.pathname}/`.startsWith(base.pathname.replace(/\/*$/, "/"));
+    const isBelow = text.includes("://*.") && url.hostname.endsWith(`.${base.hostname}`);
+    const isHost = isBelow || (url.hostname === base.hostname && !text.includes("://*."));
+    const isPath = `${url.pathname}/`.startsWith(`${trimmed(base.pathname)}/`);
     return isHost && isPath && url.protocol === base.protocol && url.port === base.port;
   });
 }

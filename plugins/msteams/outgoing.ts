@@ -1,130 +1,104 @@
 /** Sends, edits, typing and files, with the settings of each call. */
-import { type Clock, GatewayError, invalidRequest, isGatewayError, matches, notFound, Type } from "@svc/sdk";
-import type {
-  ChannelCall,
-  ChannelPlace,
-  MediaBytes,
-  MediaRequest,
-  MediaSource,
-  MessageEdit,
-  OutboundMessage,
-  SendReceipt,
-} from "@svc/sdk/channels";
+import { GatewayError, invalidRequest, isGatewayError, matches, notFound, Type } from "@svc/sdk";
+import type { Clock, Logger } from "@svc/sdk";
+import type { Channel, ChannelCall, ChannelPlace, OutboundMessage } from "@svc/sdk/channels";
 import type { Book, Place } from "./book.ts";
-import { type Attachment, buttonCard, consentCard, inlinePicture, pollCard, teamsHtml } from "./cards.ts";
+import { buttonCard, consentCard, inlinePicture, pollCard, teamsHtml } from "./cards.ts";
 import { isWithin, type Settings, trimmed } from "./config.ts";
+import type { createFiles } from "./files.ts";
 import { type Answer, ask } from "./http.ts";
 import type { TokenOf } from "./tokens.ts";
-import type { Waiting } from "./waiting.ts";
 
 const MAX_PICTURE_BYTES = 1_000_000;
 const PICTURES = ["image/png", "image/jpeg", "image/gif"];
+const PICTURE = "a PNG, JPEG or GIF picture of at most 1 MB";
 const Sent = Type.Object({ id: Type.String() });
 const Refusal = Type.Object({ error: Type.Object({ code: Type.String(), message: Type.Optional(Type.String()) }) });
 
-type To = ChannelCall<Settings> & ChannelPlace;
-
-export interface OutgoingSources {
-  readonly clock: Pick<Clock, "setTimeout" | "now">;
+/** What all parts of the plugin share. */
+export interface Shared {
+  readonly clock: Clock;
+  readonly log: Logger;
   readonly tokenOf: TokenOf;
   readonly bookOf: (accountId: string, settings: Settings) => Promise<Book>;
-  readonly waiting: Waiting;
+  readonly files: ReturnType<typeof createFiles>;
 }
 
-export function createOutgoing({ clock, tokenOf, bookOf, waiting }: OutgoingSources) {
+type To = ChannelCall<Settings> & ChannelPlace;
+
+export function createOutgoing({ clock, tokenOf, bookOf, files }: Shared) {
+  /** A conversation, at an address that a verified activity proved. @throws GatewayError `INVALID_REQUEST` */
   async function placeOf({ accountId, settings, to }: To): Promise<Place> {
     const place = (await bookOf(accountId, settings)).place(to);
-    if (!place)
-      return invalidRequest(
-        `the bot does not know ${to}; next: the person writes to the bot, or somebody adds it to the conversation and mentions it`,
-      );
-    if (isWithin(place.serviceUrl, settings.serviceUrls)) return place;
-    return invalidRequest(`the service of ${to} is outside serviceUrls; next: add ${place.serviceUrl} to serviceUrls`);
+    const isProven = place && isWithin(place.serviceUrl, settings.serviceUrls);
+    if (isProven) return place;
+    if (place)
+      invalidRequest(`${place.serviceUrl} is outside serviceUrls; next: add it there if it is a service of Teams`);
+    return invalidRequest(
+      `the bot has not met ${to} yet; next: the person writes to the bot, or somebody mentions it in the conversation`,
+    );
   }
 
-  /** @param messageId an existing message. @throws GatewayError; `NOT_FOUND`: conversation or message is gone */
-  async function post(call: To, activity: object, messageId?: string): Promise<Answer["data"]> {
+  /** @param messageId of the message to replace. @throws GatewayError; `NOT_FOUND`: conversation or message is gone */
+  async function post(call: To, activity: object, messageId?: string): Promise<unknown> {
     const { settings, signal, threadId = "" } = call;
     const { id, serviceUrl, isDirect } = await placeOf(call);
     const thread = !isDirect && /^\d+$/.test(threadId) ? `;messageid=${threadId}` : "";
     const path = ["v3", "conversations", id + thread, "activities", ...(messageId === undefined ? [] : [messageId])];
+    const url = [trimmed(serviceUrl), ...path.map(encodeURIComponent)].join("/");
+    const method = messageId === undefined ? "POST" : "PUT";
+    const body = JSON.stringify(activity);
     for (let isNew = false; ; isNew = true) {
-      const token = await tokenOf(settings, signal, isNew);
-      const answer = await ask(
-        {
-          url: `${trimmed(serviceUrl)}/${path.map(encodeURIComponent).join("/")}`,
-          who: "Teams",
-          method: messageId === undefined ? "POST" : "PUT",
-          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-          body: JSON.stringify(activity),
-        },
-        { clock, signal },
-      );
+      const authorization = `Bearer ${await tokenOf(settings, signal, isNew)}`;
+      const headers = { authorization, "content-type": "application/json" };
+      const answer = await ask({ url, who: "Teams", method, headers, body }, { clock, signal });
       if (answer.status < 300) return answer.data;
       if (answer.status !== 401 || isNew) return refuse(answer);
     }
   }
 
-  function attachmentOf({ accountId, id, media }: OutboundMessage<Settings>, place: Place): Attachment[] {
+  async function filesOf(message: OutboundMessage<Settings>): Promise<object[]> {
+    const { id: fileId, accountId, media } = message;
     if (!media) return [];
     if (PICTURES.includes(media.mimeType) && media.bytes.byteLength <= MAX_PICTURE_BYTES) return [inlinePicture(media)];
-    if (!place.isDirect)
-      return invalidRequest(
-        "bots cannot send files to groups and channels of Teams; next: send a link, or a PNG, JPEG or GIF picture of at most 1 MB",
-      );
-    waiting.add(id, { place: `${accountId} ${place.id}`, name: media.name, bytes: media.bytes });
-    return [consentCard(media, id)];
+    const { id, isDirect } = await placeOf(message);
+    if (!isDirect)
+      invalidRequest(`bots cannot send files to groups and channels of Teams; next: send a link, or ${PICTURE}`);
+    files.add(fileId, `${accountId} ${id}`, media.bytes);
+    return [consentCard(media, fileId)];
   }
 
-  return {
-    post,
-
-    async send(message: OutboundMessage<Settings>): Promise<SendReceipt> {
+  const functions = {
+    async send(message) {
       const { id, text, poll, buttons = [] } = message;
-      const files = attachmentOf(message, await placeOf(message));
-      const attachments = [...files, ...buttonCard(buttons), ...(poll ? [pollCard(poll, id)] : [])];
-      const words = poll && text === "" ? { summary: poll.question } : {};
-      const sent = await post(message, { ...messageOf(text, attachments), ...words }).catch((error: unknown) => {
+      const attachments = [...(await filesOf(message)), ...buttonCard(buttons), ...(poll ? [pollCard(poll, id)] : [])];
+      const sent = await post(message, written(text, attachments)).catch((error: unknown) => {
         if (!isGatewayError(error) || error.code !== "NOT_FOUND") throw error;
         return invalidRequest(`cannot send to ${message.to}: ${error.message}`);
       });
       return { ...(matches(Sent, sent) ? { messageId: sent.id } : {}), ...(poll ? { pollId: id } : {}) };
     },
+    edit: async (edit) => void (await post(edit, written(edit.text, buttonCard(edit.buttons ?? [])), edit.messageId)),
+    typing: async (place) => void (await post(place, { type: "typing" })),
 
-    async edit(edit: MessageEdit<Settings>): Promise<void> {
-      await post(edit, messageOf(edit.text, buttonCard(edit.buttons ?? [])), edit.messageId);
-    },
-
-    async typing(place: To): Promise<void> {
-      await post(place, { type: "typing" });
-    },
-
-    /** Teams names no size of a file, so its bytes are read here, and a file that is too large is refused with its size. */
-    async media({
-      accountId,
-      settings,
-      signal,
-      ref,
-      maxBytes,
-    }: MediaRequest<Settings>): Promise<MediaSource | MediaBytes> {
-      const { url, needsToken } =
-        (await bookOf(accountId, settings)).file(ref) ?? notFound("the address of the file has expired");
+    /** Teams names no size of a file, so its bytes are read here: one that is too large is refused with its size. */
+    async media({ accountId, settings, signal, ref, maxBytes }) {
+      const file = (await bookOf(accountId, settings)).file(ref) ?? notFound("the address of the file has expired");
+      const { url, needsToken } = file;
       if (needsToken && isWithin(url, settings.serviceUrls))
         return { url, headers: { authorization: `Bearer ${await tokenOf(settings, signal)}` } };
       if (!isWithin(url, settings.fileUrls))
-        invalidRequest("the file is outside fileUrls; next: add its address to fileUrls");
-      const { status, headers, body } = await ask(
-        { url, who: "the file store", ms: 60_000, maxBytes },
-        { clock, signal },
-      );
-      if (status !== 200) notFound(`the file store answered ${status}; next: the person sends the file again`);
-      const mimeType = headers.get("content-type")?.split(";", 1)[0];
-      return { bytes: body, ...(mimeType ? { mimeType } : {}) };
+        invalidRequest("the file is outside fileUrls; next: add its address there");
+      const answer = await ask({ url, who: "the file store", ms: 60_000, maxBytes }, { clock, signal });
+      const { status, headers, body: bytes } = answer;
+      if (status !== 200) notFound(`the file store answers ${status}; next: the person sends the file again`);
+      return { bytes, mimeType: headers.get("content-type")?.split(";", 1)[0] || "application/octet-stream" };
     },
-  };
+  } satisfies Pick<Channel<Settings>, "send" | "edit" | "typing" | "media">;
+  return { post, functions };
 }
 
-function messageOf(text: string, attachments: readonly Attachment[]): object {
+function written(text: string, attachments: readonly object[]): object {
   return { type: "message", ...(text === "" ? {} : { text: teamsHtml(text), textFormat: "xml" }), attachments };
 }
 
@@ -133,12 +107,9 @@ function refuse({ status, data }: Answer): never {
   const { code, message = "" } = matches(Refusal, data) ? data.error : { code: `status ${status}` };
   const said = `Teams refuses it (${code}${message === "" ? "" : `: ${message.slice(0, 200)}`})`;
   if (status === 401)
-    throw new GatewayError(
-      "NOT_LINKED",
-      `${said}; next: check that the Azure bot has the channel Teams, and its tenantId`,
-    );
+    throw new GatewayError("NOT_LINKED", `${said}; next: check the channel Teams of the Azure Bot, and tenantId`);
   if (status === 404) throw new GatewayError("NOT_FOUND", said);
-  const next =
-    status === 403 ? "; next: add the app of the bot to the conversation, or ask the person to unblock it" : "";
-  return invalidRequest(`${said}${status === 413 ? "; next: send a shorter text" : next}`);
+  if (status === 413) invalidRequest(`${said}; next: send a shorter text`);
+  const next = "; next: add the bot to the conversation, or ask the person to unblock it";
+  return invalidRequest(status === 403 ? `${said}${next}` : said);
 }

@@ -8,13 +8,13 @@ import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
 import { type Book, openBook } from "./book.ts";
 import { accountsOf, type Settings, TeamsConfig } from "./config.ts";
+import { createFiles } from "./files.ts";
 import { createLogin, routeOf } from "./login.ts";
 import { createOutgoing } from "./outgoing.ts";
 import { createReceiving } from "./receiving.ts";
 import { createTokens } from "./tokens.ts";
 import { addressOf, chatTypeOf } from "./translate.ts";
 import { createVerify } from "./verify.ts";
-import { createWaiting } from "./waiting.ts";
 
 export default definePlugin({
   id: "msteams",
@@ -28,8 +28,6 @@ export default definePlugin({
     const ending = new AbortController();
     gateway.onStop(() => ending.abort());
     const lifetime = { clock, signal: ending.signal };
-    const tokenOf = createTokens(lifetime);
-    const waiting = createWaiting(clock);
     const books = new Map<string, Promise<Book>>();
     const bookOf = (accountId: string, { appId }: Settings) => {
       const path = join(gateway.stateDir, `${accountId}-${appId}.json`); // ids of people are those of one bot
@@ -37,23 +35,23 @@ export default definePlugin({
       books.set(path, book);
       return book;
     };
-    const sources = { clock, tokenOf, bookOf, waiting };
-    const { post, ...outgoing } = createOutgoing(sources);
-    const { run, handler } = createReceiving({ ...sources, post, accounts, log, verify: createVerify(lifetime) });
-    const [general] = accountsOf({ ...gateway.config, accounts: {} });
+    const tokenOf = createTokens(lifetime);
+    const shared = { clock, log, tokenOf, bookOf, files: createFiles(clock) };
+    const { post, functions } = createOutgoing(shared);
+    const { run, handler } = createReceiving(shared, accounts, createVerify(lifetime), post);
 
     const channel = defineChannel<Settings>({
       label: "Microsoft Teams",
       aliases: ["teams"],
       capabilities: {
         chats: ["direct", "group"],
-        maxTextChars: 15_000, // Teams counts UTF-16, and has accepted at least 40 KB
+        maxTextChars: 15_000, // Teams counts bytes of UTF-16, and accepts at least 40 KB
         markup: "html",
         threads: true,
         media: ["file", "image", "audio", "video"],
         maxMediaBytes: 50_000_000,
         edits: true,
-        editEveryMs: 2_000, // Teams accepts 1800 requests per hour and conversation
+        editEveryMs: 2_000, // Teams accepts 1,800 requests per hour and conversation
         typing: true,
         buttons: true,
         polls: { maxOptions: 20, multiple: true },
@@ -62,24 +60,15 @@ export default definePlugin({
       target: addressOf,
       chatType: chatTypeOf,
       run,
-      ...outgoing,
-      login: createLogin(tokenOf, (accountId) => {
-        const { settings } = accounts.find(({ id }) => id === accountId) ?? general ?? {};
-        return settings ?? { loginUrl: "", pingMs: 0 };
-      }),
+      ...functions,
+      login: createLogin(tokenOf, accounts),
       async probe({ accountId, settings, signal }) {
         await tokenOf(settings, signal, true);
         return { ok: true, bot: { id: settings.appId }, messagingEndpoint: routeOf(accountId) };
       },
     });
     gateway.extend(Channel, "msteams", channel);
-
-    gateway.route({
-      method: "POST",
-      path: routeOf(":account"),
-      auth: "plugin",
-      summary: "Receive an activity from Microsoft Teams",
-      handler,
-    });
+    const summary = "Receive an activity from Microsoft Teams";
+    gateway.route({ method: "POST", path: routeOf(":account"), auth: "plugin", summary, handler });
   },
 });

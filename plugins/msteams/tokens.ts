@@ -1,52 +1,42 @@
 /** Access tokens of the bot: client credentials of the app registration. */
 import { bounded } from "@svc/kit/channels";
 import { GatewayError, matches, Type, unavailable, untilAborted } from "@svc/sdk";
-import type { Settings } from "./config.ts";
+import { type Settings, trimmed } from "./config.ts";
 import { ask, type RequestContext } from "./http.ts";
 
 /** A token is replaced as many milliseconds before it expires. */
 const EARLY_MS = 5 * 60_000;
 const MAX_LOGINS = 50;
-
 const Granted = Type.Object({ access_token: Type.String({ minLength: 1 }), expires_in: Type.Number() });
 
 export type Login = Pick<Settings, "appId" | "appPassword" | "tenantId" | "loginUrl" | "pingMs">;
-/** @param isNew ask for another one than the known one. @throws GatewayError `NOT_LINKED`: the login is refused; `UNAVAILABLE` */
+/** @param isNew ignore the known token. @throws GatewayError `NOT_LINKED`: the login is refused; `UNAVAILABLE` */
 export type TokenOf = (login: Login, signal: AbortSignal, isNew?: boolean) => Promise<string>;
-
-interface Token {
-  readonly value: string;
-  readonly until: number;
-}
 
 /** @param context its signal aborts when nobody needs tokens any more */
 export function createTokens(context: RequestContext): TokenOf {
-  const known = bounded<Token>(MAX_LOGINS);
-  const pending = new Map<string, Promise<Token>>();
+  const known = bounded<Awaited<ReturnType<typeof granted>>>(MAX_LOGINS);
+  const pending = new Map<string, ReturnType<typeof granted>>();
   return async (login, signal, isNew = false) => {
     signal.throwIfAborted();
-    const { loginUrl, tenantId, appId, appPassword } = login;
-    const key = JSON.stringify([loginUrl, tenantId, appId, appPassword]);
+    const key = JSON.stringify([login.loginUrl, login.tenantId, login.appId, login.appPassword]);
     const token = known.get(key);
     if (!isNew && token && token.until > context.clock.now()) return token.value;
-    let asked = pending.get(key);
-    if (!asked) {
-      // Callers share one request, which none of them can cancel for the others.
-      asked = granted(login, context).finally(() => pending.delete(key));
-      pending.set(key, asked);
-    }
+    // Callers share one request, which none of them can cancel for the others.
+    const asked = pending.get(key) ?? granted(login, context).finally(() => pending.delete(key));
+    pending.set(key, asked);
     const given = await untilAborted(asked, signal);
     known.set(key, given);
     return given.value;
   };
 }
 
-async function granted(login: Login, context: RequestContext): Promise<Token> {
+async function granted(login: Login, context: RequestContext) {
   const { appId, appPassword, tenantId = "botframework.com", loginUrl, pingMs } = login;
   const form = { grant_type: "client_credentials", client_id: appId, client_secret: appPassword };
   const { status, data } = await ask(
     {
-      url: `${loginUrl}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
+      url: `${trimmed(loginUrl)}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
       who: "the login service of Microsoft",
       method: "POST",
       body: new URLSearchParams({ ...form, scope: "https://api.botframework.com/.default" }),
