@@ -19,7 +19,6 @@ const Activity = Type.Object({
   conversation: Type.Object({ id: Id, conversationType: text, name: text }),
   text,
   name: text,
-  action: text,
   replyToId: text,
   value: Type.Optional(Type.Unknown()),
   entities: list,
@@ -40,18 +39,12 @@ export function activityOf(body: unknown): Activity | undefined {
 export const Mention = Type.Object({ type: Type.Literal("mention"), mentioned: Type.Object({ id: Id }), text: Id });
 export const Html = Type.Object({ contentType: Type.Literal("text/html"), content: Type.String() });
 export const Picture = Type.Object({ contentType: Type.String({ pattern: "^image/" }), contentUrl: Url, name: text });
+const DownloadType = Type.Literal("application/vnd.microsoft.teams.file.download.info");
+const DownloadInfo = Type.Object({ downloadUrl: Url });
 /** A file that a person uploaded. Its address contains a token and is valid for some minutes. */
-export const Download = Type.Object({
-  contentType: Type.Literal("application/vnd.microsoft.teams.file.download.info"),
-  name: text,
-  content: Type.Object({ downloadUrl: Url }),
-});
-
+export const Download = Type.Object({ contentType: DownloadType, name: text, content: DownloadInfo });
 const UploadInfo = Type.Object({ name: Type.String(), uploadUrl: Url, contentUrl: Url, uniqueId: Id, fileType: text });
-/** The answer of a person to a consent card. */
-export const Consent = Type.Object({
-  action: Type.Enum(["accept", "decline"]),
-  context: Type.Object({ fileId: Id }),
-  uploadInfo: Type.Optional(UploadInfo),
-});
 export type UploadInfo = Static<typeof UploadInfo>;
+const Answer = { action: Type.Enum(["accept", "decline"]), context: Type.Object({ fileId: Id }) };
+/** The answer of a person to a consent card. */
+export const Consent = Type.Object({ ...Answer, uploadInfo: Type.Optional(UploadInfo) });

@@ -4,19 +4,16 @@ import { openStateFile } from "@svc/kit/channels";
 import { type Static, Type } from "@svc/sdk";
 
 const MAX_PLACES = 5_000;
-/** Addresses of files are valid for some minutes only. */
-const MAX_FILES = 100;
+const MAX_FILES = 100; // their addresses are valid for some minutes only
 
-/** `serviceUrl` was proved by a verified activity; `id` is that of the conversation. */
+/** `id` is that of the conversation. A verified activity proved `serviceUrl`. */
 const Place = Type.Object({ id: Type.String(), serviceUrl: Type.String(), isDirect: Type.Boolean() });
 export type Place = Readonly<Static<typeof Place>>;
 /** `url` may contain a token of its own; `needsToken`: it is an address of Teams that needs the bot token. */
 const StoredFile = Type.Object({ url: Type.String(), needsToken: Type.Boolean() });
 export type StoredFile = Readonly<Static<typeof StoredFile>>;
-const Stored = Type.Object({
-  places: Type.Record(Type.String(), Place),
-  files: Type.Record(Type.String(), StoredFile),
-});
+const Places = Type.Record(Type.String(), Place);
+const Stored = Type.Object({ places: Places, files: Type.Record(Type.String(), StoredFile) });
 
 export type Book = Awaited<ReturnType<typeof openBook>>;
 
@@ -24,7 +21,6 @@ export async function openBook(path: string) {
   const stored = await openStateFile(path, Stored);
   const places = new Map<string, Place>(Object.entries(stored.value?.places ?? {}));
   const files = new Map<string, StoredFile>(Object.entries(stored.value?.files ?? {}));
-  const save = () => stored.write({ places: Object.fromEntries(places), files: Object.fromEntries(files) });
   return {
     /** @param to conversation id, or `user:<id>` of a person */
     place: (to: string) => places.get(to),
@@ -32,21 +28,11 @@ export async function openBook(path: string) {
     /** Resolves when it is on disk. @param addresses of the place. @throws Error of the file system */
     async note(addresses: readonly string[], place: Place, further: ReadonlyMap<string, StoredFile>): Promise<void> {
       if (further.size === 0 && addresses.every((address) => isDeepStrictEqual(places.get(address), place))) return;
-      for (const address of addresses) keep(places, address, place, MAX_PLACES);
-      for (const [ref, file] of further) keep(files, ref, file, MAX_FILES);
-      await save();
-    },
-    /** The bot left the conversation. @throws as `note` */
-    async forget(id: string): Promise<void> {
-      for (const [address, place] of places) if (place.id === id) places.delete(address);
-      await save();
+      for (const address of addresses) places.set(address, place);
+      for (const [ref, file] of further) files.set(ref, file);
+      for (const oldest of places.keys()) if (places.size > MAX_PLACES) places.delete(oldest);
+      for (const oldest of files.keys()) if (files.size > MAX_FILES) files.delete(oldest);
+      await stored.write({ places: Object.fromEntries(places), files: Object.fromEntries(files) });
     },
   };
-}
-
-/** The oldest entry makes room. */
-function keep<T>(entries: Map<string, T>, key: string, value: T, max: number): void {
-  entries.set(key, value);
-  const [oldest] = entries.keys();
-  if (entries.size > max && oldest !== undefined) entries.delete(oldest);
 }

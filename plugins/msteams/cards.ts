@@ -3,7 +3,7 @@ import { matches, type Static, Type } from "@svc/sdk";
 import type { MessageButton, MessagePoll, OutboundMedia } from "@svc/sdk/channels";
 import type { UploadInfo } from "./activity.ts";
 
-const Filled = Type.String({ minLength: 1 });
+const Filled = Type.String({ minLength: 1, maxLength: 400 });
 const Pressed = Type.Object({ svc: Type.Literal("button"), value: Filled, label: Type.String() });
 /** `most`: maximum number of selected options; `choice`: their indices, separated by commas; absent: none. */
 const Voted = Type.Object({
@@ -11,7 +11,7 @@ const Voted = Type.Object({
   poll: Filled,
   options: Type.Array(Type.String(), { maxItems: 100 }),
   most: Type.Number(),
-  choice: Type.Optional(Type.String({ maxLength: 400 })),
+  choice: Type.Optional(Filled),
 });
 
 /** Data of a card with buttons or a poll that a person submitted. */
@@ -43,12 +43,9 @@ export function pollCard({ question, options, maxSelections: most }: MessagePoll
   ]);
 }
 
-function adaptive(body: readonly object[]): object {
-  const content = { type: "AdaptiveCard", version: "1.4", body };
-  return { contentType: "application/vnd.microsoft.card.adaptive", content };
-}
+const CARD = { contentType: "application/vnd.microsoft.card.adaptive" };
+const adaptive = (body: readonly object[]) => ({ ...CARD, content: { type: "AdaptiveCard", version: "1.4", body } });
 
-/** A picture within the message. */
 export function inlinePicture({ bytes, name, mimeType }: OutboundMedia): object {
   const contentUrl = `data:${mimeType};base64,${Buffer.from(bytes).toString("base64")}`;
   return { contentType: mimeType, name, contentUrl };
@@ -63,17 +60,17 @@ export function consentCard({ bytes, name }: OutboundMedia, fileId: string): obj
 
 /** Shows a stored file. */
 export function fileCard({ contentUrl, name, uniqueId, fileType }: UploadInfo): object {
-  const content = { uniqueId, fileType };
-  return { contentType: "application/vnd.microsoft.teams.card.file.info", name, contentUrl, content };
+  const contentType = "application/vnd.microsoft.teams.card.file.info";
+  return { contentType, name, contentUrl, content: { uniqueId, fileType } };
 }
 
-const TAGS: Readonly<Record<string, string>> = { b: "strong", i: "em", s: "strike" };
+const TAGS = new Map(Object.entries({ b: "strong", i: "em", s: "strike" }));
 
 /** Texts in the markup `html`, with tags for line breaks, and indentation that is not collapsed. */
 export function teamsHtml(html: string): string {
   const inTags = (part: string) =>
     part
-      .replace(/<(\/?)([bis])>/g, (_tag, slash: string, name: string) => `<${slash}${TAGS[name]}>`)
+      .replace(/<(\/?)([bis])>/g, (_tag, slash: string, name: string) => `<${slash}${TAGS.get(name)}>`)
       .replace(/\n( *)/g, (_line, indent: string) => `<br>${"&nbsp;".repeat(indent.length)}`);
   const parts = html.split(/\n*(<pre>[^]*?<\/pre>)\n*/);
   return parts.map((part, index) => (index % 2 === 1 ? part : inTags(part))).join("");

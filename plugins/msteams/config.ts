@@ -15,7 +15,7 @@ const DEFAULTS = {
   fileUrls: ["https://*.sharepoint.com", "https://*.1drv.com"],
   pingMs: 60_000,
 };
-
+const PING = `milliseconds between two checks of the login; default ${DEFAULTS.pingMs}`;
 const text = (description: string, more: object) => Type.Optional(Type.String({ minLength: 1, description, ...more }));
 const addresses = (description: string) =>
   Type.Optional(Type.Array(Type.String({ pattern: ADDRESS }), { minItems: 1, description }));
@@ -23,30 +23,15 @@ const addresses = (description: string) =>
 const FIELDS = {
   appId: text("application (client) id of the app registration of the bot", { pattern: GUID.source }),
   appPassword: text("value of a client secret of the app registration", { sensitive: true }),
-  tenantId: text("directory (tenant) id of a single-tenant bot; default: a multi-tenant bot", {
-    pattern: "^[\\w.-]+$",
-  }),
+  tenantId: text("directory (tenant) id of a single-tenant bot", { pattern: "^[\\w.-]+$" }),
   loginUrl: text(`address of the login service; default ${DEFAULTS.loginUrl}`, { pattern: ADDRESS }),
-  openIdUrl: text(`address that names the keys of the Bot Framework; default ${DEFAULTS.openIdUrl}`, {
-    pattern: ADDRESS,
-  }),
-  serviceUrls: addresses(
-    `addresses below which services of Teams are; the bot token is sent nowhere else; default ${DEFAULTS.serviceUrls.join()}`,
-  ),
-  fileUrls: addresses(
-    `addresses of file stores, with \`*.\` for any subdomain; files are read and written nowhere else; default ${DEFAULTS.fileUrls.join(", ")}`,
-  ),
-  pingMs: Type.Optional(
-    Type.Integer({
-      minimum: 50,
-      maximum: 3_600_000,
-      description: `milliseconds between two checks of the login; default ${DEFAULTS.pingMs}`,
-    }),
-  ),
+  openIdUrl: text(`names the keys of Teams; default ${DEFAULTS.openIdUrl}`, { pattern: ADDRESS }),
+  serviceUrls: addresses(`services of Teams: only they get the bot token; default ${DEFAULTS.serviceUrls.join()}`),
+  fileUrls: addresses(`stores of files, \`*.\` for any subdomain; default ${DEFAULTS.fileUrls.join(", ")}`),
+  pingMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 3_600_000, description: PING })),
 };
 
 export const TeamsConfig = channelConfig(FIELDS);
-
 type Fields = Static<TObject<typeof FIELDS>>;
 /** Settings of an account. `appId` is in lower case. */
 export type Settings = Readonly<Required<Omit<Fields, "tenantId">> & Pick<Fields, "tenantId">>;
@@ -64,11 +49,7 @@ export function accountsOf(config: Static<typeof TeamsConfig>): ChannelAccount<S
 
 /** Without slashes at the end. */
 export const trimmed = (address: string) => address.replace(/\/+$/, "");
-
-/**
- * Whether an address is one of the bases or below one of them: same scheme, host and port, and a path that begins with that
- * of the base. A base `https://*.example.com` covers all subdomains.
- */
+/** Whether an address is one of the bases, or below one. A base `https://*.example.com` covers all subdomains. */
 export function isWithin(address: string, bases: readonly string[]): boolean {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || url.username !== "" || url.password !== "") return false;

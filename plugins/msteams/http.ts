@@ -8,26 +8,21 @@ export interface RequestContext {
   readonly signal: AbortSignal;
 }
 
+/** `who`: the other side, for errors; `ms`: default 15 seconds; `maxBytes`: default 1 MB. */
 interface Request extends Omit<RequestInit, "signal" | "redirect"> {
   readonly url: string;
-  /** The other side, for errors. */
   readonly who: string;
-  /** Default 15 seconds. */
   readonly ms?: number;
-  /** Default 1 MB. */
   readonly maxBytes?: number;
 }
 
 export type Answer = Awaited<ReturnType<typeof ask>>;
 
-/**
- * Redirects are not followed. `data` is `undefined` if the body is not JSON.
- * @throws GatewayError `UNAVAILABLE`: no answer, or one after which a retry may succeed; `INVALID_REQUEST`: it is too large
- */
+/** Follows no redirects. `data`: of a JSON body. @throws GatewayError `UNAVAILABLE`; `INVALID_REQUEST`: it is too large */
 export async function ask(request: Request, { clock, signal }: RequestContext) {
   const { url, who, ms = 15_000, maxBytes = 1_000_000, ...init } = request;
-  const late = () => `${who} did not answer in time`;
-  return withDeadline({ ms, clock, signals: [signal], late }, async (ending) => {
+  const deadline = { ms, clock, signals: [signal], late: () => `${who} did not answer in time` };
+  return withDeadline(deadline, async (ending) => {
     try {
       const response = await fetch(url, { ...init, signal: ending, redirect: "manual" });
       const { status, headers } = response;

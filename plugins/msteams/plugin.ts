@@ -1,8 +1,4 @@
-/**
- * Microsoft Teams: talk to agents in chats and channels.
- *
- * `receiving.ts` accepts activities that `verify.ts` has checked, `outgoing.ts` sends; this file connects them to the gateway.
- */
+/** Microsoft Teams: `receiving.ts` accepts activities that `verify.ts` has checked, `outgoing.ts` sends. */
 import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
@@ -31,14 +27,13 @@ export default definePlugin({
     const books = new Map<string, Promise<Book>>();
     const bookOf = (accountId: string, { appId }: Settings) => {
       const path = join(gateway.stateDir, `${accountId}-${appId}.json`); // ids of people are those of one bot
-      const book = books.get(path) ?? openBook(path);
-      books.set(path, book);
-      return book;
+      if (!books.has(path)) books.set(path, openBook(path));
+      return books.get(path) ?? openBook(path);
     };
-    const tokenOf = createTokens(lifetime);
-    const shared = { clock, log, tokenOf, bookOf, files: createFiles(clock) };
+    const [tokenOf, verify, files] = [createTokens(lifetime), createVerify(lifetime), createFiles(clock)];
+    const shared = { clock, log, accounts, tokenOf, verify, bookOf, files };
     const { post, functions } = createOutgoing(shared);
-    const { run, handler } = createReceiving(shared, accounts, createVerify(lifetime), post);
+    const { run, handler } = createReceiving(shared, post);
 
     const channel = defineChannel<Settings>({
       label: "Microsoft Teams",
@@ -62,10 +57,8 @@ export default definePlugin({
       run,
       ...functions,
       login: createLogin(tokenOf, accounts),
-      async probe({ accountId, settings, signal }) {
-        await tokenOf(settings, signal, true);
-        return { ok: true, bot: { id: settings.appId }, messagingEndpoint: routeOf(accountId) };
-      },
+      probe: async ({ accountId, settings, signal }) =>
+        tokenOf(settings, signal, true).then(() => ({ ok: true, messagingEndpoint: routeOf(accountId) })),
     });
     gateway.extend(Channel, "msteams", channel);
     const summary = "Receive an activity from Microsoft Teams";

@@ -1,27 +1,21 @@
 /** Runs of accounts, and the webhook through which Teams delivers activities. */
 import { submitted } from "@svc/kit/channels";
 import { withDeadline } from "@svc/kit/time";
-import { isGatewayError, messageOf, parseJsonBody, pause, type RouteReply, Turns, unavailable } from "@svc/sdk";
-import type { RouteRequest } from "@svc/sdk";
-import type { ChannelAccount, ChannelRun } from "@svc/sdk/channels";
+import { isGatewayError, messageOf, parseJsonBody, pause, Turns, unavailable } from "@svc/sdk";
+import type { RouteReply, RouteRequest } from "@svc/sdk";
+import type { ChannelRun } from "@svc/sdk/channels";
 import { type Activity, activityOf } from "./activity.ts";
 import { fileCard } from "./cards.ts";
 import type { Settings } from "./config.ts";
 import type { createOutgoing, Shared } from "./outgoing.ts";
 import { placeOf, toInbound } from "./translate.ts";
-import type { Verify } from "./verify.ts";
 
 /** Teams waits 15 seconds for an answer. */
 const ACCEPT_MS = 10_000;
-/** Maximum milliseconds until a failed check of the login is repeated. */
-const RETRY_MS = 10_000;
 const LOG_EVERY_MS = 60_000;
-
-type Accounts = readonly ChannelAccount<Settings>[];
 type Post = ReturnType<typeof createOutgoing>["post"];
 
-export function createReceiving(shared: Shared, accounts: Accounts, verify: Verify, post: Post) {
-  const { clock, log, bookOf, tokenOf, files } = shared;
+export function createReceiving({ accounts, verify, clock, log, bookOf, tokenOf, files }: Shared, post: Post) {
   const running = new Map<string, ChannelRun<Settings>>();
   const turns = new Turns();
   let loggedAt = -Infinity;
@@ -35,14 +29,13 @@ export function createReceiving(shared: Shared, accounts: Accounts, verify: Veri
     try {
       await tokenOf(settings, signal, true);
       const check = () => tokenOf(settings, signal, true).then(() => "", lostBy);
-      let shown = "";
-      for (let problem = ""; !signal.aborted; problem = await check()) {
-        const state = problem === "" ? "connected" : "disconnected";
+      for (let problem = "", shown = "none"; !signal.aborted; problem = await check()) {
         if (problem === "") own.alive();
-        if (state !== shown) report({ state, detail: problem || `bot ${settings.appId}` });
-        shown = state;
+        if (problem === "" && shown !== "") report({ state: "connected", detail: `bot ${settings.appId}` });
+        if (problem !== "" && shown === "") report({ state: "disconnected", detail: problem });
+        shown = problem;
+        await pause(Math.min(settings.pingMs, problem === "" ? Infinity : 10_000), clock, signal);
         files.prune();
-        await pause(problem === "" ? settings.pingMs : Math.min(settings.pingMs, RETRY_MS), clock, signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -70,30 +63,27 @@ export function createReceiving(shared: Shared, accounts: Accounts, verify: Veri
       return { status: 200 };
     }
     const own = running.get(id) ?? unavailable("the Teams account is not running", { retryAfterMs: 1_000 });
-    const late = () => "the gateway could not accept the message in time";
-    const deadline = { ms: ACCEPT_MS, clock, signals: [signal, own.signal], late };
+    const deadline = { ms: ACCEPT_MS, clock, signals: [signal, own.signal], late: () => "too many messages wait" };
     const inTime = () => withDeadline(deadline, (ending) => accept(activity, own, ending));
     return turns.take(`${id} ${activity.conversation.id}`, inTime);
   }
 
   async function accept(activity: Activity, own: ChannelRun<Settings>, signal: AbortSignal): Promise<RouteReply> {
-    const { accountId, settings, receive } = own;
-    const { type, name, action = "", value, serviceUrl } = activity;
-    const { id, person, isDirect } = placeOf(activity);
-    const book = await bookOf(accountId, settings);
-    const { messages, files: addresses } = toInbound(activity);
     own.alive();
-    if (type === "installationUpdate" && action.startsWith("remove")) await book.forget(id);
-    else await book.note(isDirect ? [id, `user:${person}`] : [id], { id, serviceUrl, isDirect }, addresses);
+    const { accountId, settings, receive } = own;
+    const { type, name, value, serviceUrl } = activity;
+    const { id, person, isDirect } = placeOf(activity);
+    const { messages, files: addresses } = toInbound(activity);
+    const book = await bookOf(accountId, settings);
+    await book.note(isDirect ? [id, `user:${person}`] : [id], { id, serviceUrl, isDirect }, addresses);
     for (const message of messages) await submitted({ receive, signal }, message, { clock, log });
     if (type !== "invoke") return { status: 200 };
     if (name !== "fileConsent/invoke") return messages.length > 0 ? { body: { statusCode: 200 } } : { status: 501 };
     const stored = await files.answered(value, `${accountId} ${id}`, settings, { clock, signal });
-    const shown = { type: "message", attachments: stored ? [fileCard(stored)] : [] };
-    if (stored)
-      await post({ accountId, settings, signal, to: id }, shown).catch((error: unknown) =>
-        log.warn({ account: accountId, reason: messageOf(error) }, "a stored file was not shown in Teams"),
-      );
+    if (!stored) return { body: {} };
+    const failed = (err: unknown) => log.warn({ account: accountId, err }, "a stored file was not shown in Teams");
+    const card = { type: "message", attachments: [fileCard(stored)] };
+    await post({ accountId, settings, signal, to: id }, card).catch(failed);
     return { body: {} };
   }
 

@@ -10,33 +10,28 @@ import { chosenOf, submittedOf } from "./cards.ts";
 import { GUID, isWithin } from "./config.ts";
 
 /** `files`: addresses of the files of the messages by `InboundMedia.ref`. */
-interface Translated {
-  readonly messages: readonly InboundMessage[];
-  readonly files: ReadonlyMap<string, StoredFile>;
-}
+type Translated = { readonly messages: readonly InboundMessage[]; readonly files: ReadonlyMap<string, StoredFile> };
 
 /** Where an activity happened, and who did it. `root`: first message of the thread. */
 export function placeOf({ from, conversation }: Pick<Activity, "from" | "conversation">) {
   const [, id = conversation.id, root] = /^(.+?);messageid=(\d+)$/.exec(conversation.id) ?? [];
   const { conversationType = chatTypeOf(id) } = conversation;
-  const inDirectory = from.aadObjectId?.toLowerCase() ?? "";
   // Nobody can take over an id of the directory, nor one that Teams gave the person for this bot.
-  const person = GUID.test(inDirectory) ? inDirectory : from.id;
+  const person = GUID.test(from.aadObjectId ?? "") ? (from.aadObjectId ?? "").toLowerCase() : from.id;
   return { id, root, person, isDirect: ["personal", "direct"].includes(conversationType) };
 }
 
 /** Empty for an activity that is no message and no event of one, or is the bot's own. */
 export function toInbound(activity: Activity): Translated {
-  const { type, id, from, recipient, timestamp = "" } = activity;
-  if (id === undefined || from.id === recipient?.id || from.role === "bot") return { messages: [], files: new Map() };
+  const { type, id: messageId, from, recipient, timestamp } = activity;
+  const nothing = { messages: [], files: new Map() };
+  if (messageId === undefined || from.id === recipient?.id || from.role === "bot") return nothing;
   const events = eventsOf(activity);
-  const messages = events.map((event, index) => ({
-    ...basis(activity, id, `${type} ${timestamp} ${index}`),
-    ...event,
-  }));
-  if (events.length > 0 || !/^message(?:Update)?$/.test(type)) return { messages, files: new Map() };
-  if (type === "message") return written(activity, basis(activity, id));
-  return written(activity, { ...basis(activity, id, `edit ${timestamp}`), event: { kind: "edit", messageId: id } });
+  const messages = events.map((one, index) => ({ ...basis(activity, `${type} ${timestamp} ${index}`), ...one }));
+  if (messages.length > 0) return { ...nothing, messages };
+  if (type === "message") return written(activity, basis(activity));
+  if (type !== "messageUpdate") return nothing;
+  return written(activity, { ...basis(activity, `edit ${timestamp}`), event: { kind: "edit", messageId } });
 }
 
 /** What happened to messages. */
@@ -56,15 +51,17 @@ function eventsOf(activity: Activity): Pick<InboundMessage, "text" | "mentioned"
   if (type !== "messageReaction" || about === "") return [];
   const { reactionsAdded = [], reactionsRemoved = [] } = activity;
   // Teams reports reactions to messages of the bot only.
-  const reactionOf = (name: string, isRemoved: boolean) =>
-    ({ kind: "reaction", messageId: about, emoji: emojiOf(name), isRemoved, isOwn: true }) as const;
-  const added = reactionsAdded.map((one) => reactionOf(one.type, false));
-  return [...added, ...reactionsRemoved.map((one) => reactionOf(one.type, true))].map((event) => ({ text: "", event }));
+  const reaction = { kind: "reaction", messageId: about, isOwn: true } as const;
+  const eventOf = (name: string, isRemoved: boolean) => ({ ...reaction, emoji: emojiOf(name), isRemoved });
+  const events = [reactionsAdded, reactionsRemoved].map((list, at) =>
+    list.map(({ type: name }) => eventOf(name, at > 0)),
+  );
+  return events.flat().map((event) => ({ text: "", event }));
 }
 
-/** @param id ids of Teams are unique within a conversation. @param what distinguishes activities about the same message */
-function basis(activity: Activity, id: string, what = "") {
-  const { from, conversation, timestamp, channelData: { team, channel } = {} } = activity;
+/** Ids of Teams are unique within a conversation. @param what distinguishes activities about the same message */
+function basis(activity: Activity, what = "") {
+  const { id = "", from, conversation, timestamp, channelData: { team, channel } = {} } = activity;
   const { id: chatId, root, person, isDirect } = placeOf(activity);
   const name = isDirect ? from.name : (channel?.name ?? conversation.name);
   const at = Date.parse(timestamp ?? "");
@@ -85,9 +82,8 @@ function basis(activity: Activity, id: string, what = "") {
 
 function written(activity: Activity, message: Omit<InboundMessage, "text">): Translated {
   const { text = "", entities = [], attachments = [], serviceUrl, recipient } = activity;
-  const own = entities.flatMap((one) =>
-    matches(Mention, one) && one.mentioned.id === recipient?.id ? [one.text] : [],
-  );
+  const mentions = entities.filter((one) => matches(Mention, one));
+  const own = mentions.filter(({ mentioned }) => mentioned.id === recipient?.id).map((one) => one.text);
   const found = attachments.flatMap((attachment) => fileOf(attachment, serviceUrl));
   const media = found.map((one) => one.media);
   const replyTo = quotedIn(attachments, recipient?.id);
@@ -139,9 +135,8 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"'
 const unescaped = (html: string) =>
   html.replace(/<[^>]*>/g, " ").replace(/&(\S{2,4}?);/g, (entity, name: string) => ENTITIES[name] ?? entity);
 
-const REACTIONS = new Map(
-  Object.entries({ like: "👍", heart: "❤️", laugh: "😂", surprised: "😮", sad: "😢", angry: "😠" }),
-);
+const EMOJI = { like: "👍", heart: "❤️", laugh: "😂", surprised: "😮", sad: "😢", angry: "😠" };
+const REACTIONS = new Map(Object.entries(EMOJI));
 
 /** Newer reactions are named e.g. `1f389_partypopper`. */
 export function emojiOf(name: string): string {

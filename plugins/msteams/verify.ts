@@ -6,29 +6,20 @@ import type { Activity } from "./activity.ts";
 import { isWithin, type Settings, trimmed } from "./config.ts";
 import { ask, type RequestContext } from "./http.ts";
 
-/** The library is imported for the first request. */
 const library = lazy(() => import("jose"));
-
+const ISSUER = "https://api.botframework.com";
 /** With a leeway of 5 minutes. */
-const RULES = {
-  algorithms: ["RS256"],
-  issuer: "https://api.botframework.com",
-  clockTolerance: 5 * 60,
-  requiredClaims: ["exp", "serviceurl"],
-};
+const RULES = { algorithms: ["RS256"], issuer: ISSUER, clockTolerance: 300, requiredClaims: ["exp", "serviceurl"] };
 /** Keys are fetched again after 24 hours, and for an unknown key id at most once a minute. */
 const TIMES = { cacheMaxAge: 24 * 60 * 60_000, cooldownDuration: 60_000 };
-const MAX_DOCUMENTS = 20;
-
 const Document = Type.Object({ jwks_uri: Type.String() });
 const Endorsed = Type.Object({ kid: Type.String(), endorsements: Type.Array(Type.String()) });
 
-type Claimed = Pick<Activity, "channelId" | "serviceUrl">;
-/** @returns why the request is refused; `undefined`: it is proven. @throws GatewayError `UNAVAILABLE`: the keys cannot be fetched */
-export type Verify = (token: unknown, settings: Settings, claimed?: Claimed) => Promise<string | undefined>;
+/** @returns why the request is refused; `undefined`: it is proven. @throws GatewayError `UNAVAILABLE`: there are no keys */
+export type Verify = (token: unknown, settings: Settings, claimed?: Activity) => Promise<string | undefined>;
 
 export function createVerify(context: RequestContext): Verify {
-  const sets = bounded<ReturnType<typeof createRemoteJWKSet>>(MAX_DOCUMENTS);
+  const sets = bounded<ReturnType<typeof createRemoteJWKSet>>(20);
 
   async function fetchKeys(url: string): Promise<Response> {
     const who = "the key service of the Bot Framework";

@@ -1,18 +1,15 @@
 /** The webhook: who may call it, and what happens to activities while something fails. */
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { unavailable } from "@svc/sdk";
 import { SignJWT } from "jose";
 import { directory } from "../../directory.ts";
 import { until } from "../../until.ts";
 import { openScene, SUITE_MS } from "./scene.ts";
-import { ADA, APP, BOT, DIRECT, said, SECRETS, type Server } from "./server.ts";
+import { APP, BOT, said, SECRETS, type Server } from "./server.ts";
 
 const seconds = (offset: number) => Math.floor(Date.now() / 1_000) + offset;
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
-/** The keys of a token, as the service writes them. */
 const claimsOf = ({ serviceUrl }: Server) => ({
   iss: "https://api.botframework.com",
   aud: APP,
@@ -20,34 +17,31 @@ const claimsOf = ({ serviceUrl }: Server) => ({
   serviceurl: serviceUrl,
 });
 
+const signed = (server: Server, alg: string, key: Parameters<SignJWT["sign"]>[0]) =>
+  new SignJWT(claimsOf(server)).setProtectedHeader({ alg, kid: "k1" }).sign(key);
+
 describe("a request that is not from Teams", { timeout: SUITE_MS }, () => {
   const forged: [why: string, token: (server: Server) => string | Promise<string>][] = [
     ["no token", () => ""],
-    ["no JWT", () => "abc"],
     ["another issuer", ({ sign }) => sign({ claims: { iss: "https://sts.windows.net/x/" } })],
     ["another audience", ({ sign }) => sign({ claims: { aud: "99999999-2222-3333-4444-555555555555" } })],
     ["an expired token", ({ sign }) => sign({ claims: { exp: seconds(-301) } })],
     ["a token without expiry", ({ sign }) => sign({ claims: { exp: undefined } })],
     ["a token of the future", ({ sign }) => sign({ claims: { nbf: seconds(301) } })],
     ["an unknown key", ({ sign }) => sign({ kid: "k9" })],
-    ["another key under a known id", ({ second, serviceUrl, sign }) => signedBy(second.privateKey, serviceUrl, sign)],
+    ["another key under a known id", (server) => signed(server, "RS256", server.second.privateKey)],
+    ["a key that may not sign for Teams", ({ sign }) => sign({ kid: "k3" })],
     ["another service", ({ sign }) => sign({ claims: { serviceurl: "https://smba.trafficmanager.net/amer/" } })],
     ["a token without service", ({ sign }) => sign({ claims: { serviceurl: undefined } })],
     ["no signature", (server) => `${encoded({ alg: "none", kid: "k1" })}.${encoded(claimsOf(server))}.`],
-    ["an empty signature", (server) => `${encoded({ alg: "none", kid: "k1" })}.${encoded(claimsOf(server))}.AA`],
     [
       "a signature with the public key as secret",
       async (server) => {
         const jwks = (await (await fetch(`${server.url}/keys`)).json()) as { keys: [{ n: string }] };
-        const secret = new TextEncoder().encode(jwks.keys[0].n);
-        return new SignJWT(claimsOf(server)).setProtectedHeader({ alg: "HS256", kid: "k1" }).sign(secret);
+        return signed(server, "HS256", new TextEncoder().encode(jwks.keys[0].n));
       },
     ],
   ];
-  const signedBy = async (key: Server["second"]["privateKey"], serviceurl: string, _sign: unknown) =>
-    new SignJWT({ iss: "https://api.botframework.com", aud: APP, exp: seconds(60), serviceurl })
-      .setProtectedHeader({ alg: "RS256", kid: "k1" })
-      .sign(key);
 
   it("gets 401, and nothing of it is used", async (t) => {
     const { server, run } = await openScene(t);
@@ -64,18 +58,8 @@ describe("a request that is not from Teams", { timeout: SUITE_MS }, () => {
     assert.equal((await server.post(server.activity(said("hi")), undefined, "other")).status, 401, "another account");
     assert.deepEqual([running.messages, server.activities()], [[], []]);
     const tolerated = { exp: seconds(-200), nbf: seconds(200) };
-    assert.equal(
-      (await server.post(server.activity(said("hi")), await server.sign({ claims: tolerated }))).status,
-      200,
-    );
-  });
-
-  it("gets 401 if the key may not sign for Teams", async (t) => {
-    const { server, run } = await openScene(t);
-    server.state.endorsements = ["webchat"];
-    const running = await run();
-    assert.equal((await server.post(server.activity(said("hi")))).status, 401);
-    assert.equal(running.messages.length, 0);
+    const token = await server.sign({ claims: tolerated });
+    assert.equal((await server.post(server.activity(said("hi")), token)).status, 200);
   });
 });
 
@@ -84,7 +68,7 @@ describe("keys", { timeout: SUITE_MS }, () => {
     const { server, run } = await openScene(t);
     const running = await run();
     await server.delivers(said("old key"));
-    server.state.keys = [{ ...server.second, kid: "k2" }];
+    server.state.keys = [{ ...server.second, kid: "k2", endorsements: ["msteams"] }];
     const token = await server.sign({ kid: "k2" });
     const post = async () => (await server.post(server.activity(said("new key")), token)).status;
     assert.deepEqual([await post(), await post()], [401, 401]);
@@ -115,10 +99,7 @@ describe("an activity", { timeout: SUITE_MS }, () => {
       assert.equal((await server.post(body)).status, 200);
     assert.equal((await server.post("{")).status, 400);
     await server.delivers(said("next"));
-    assert.deepEqual(
-      running.messages.map(({ text }) => text),
-      ["next"],
-    );
+    assert.equal(running.messages.map(({ text }) => text).join(), "next");
   });
 
   it("that the gateway refuses for now is submitted again before Teams gets its answer", async (t) => {
@@ -140,32 +121,17 @@ describe("an activity", { timeout: SUITE_MS }, () => {
     assert.notEqual((await posted).status, 200);
   });
 
-  it("keeps its id when Teams repeats it", async (t) => {
-    const { server, run } = await openScene(t);
-    const running = await run();
-    const message = said("hi");
-    for (let time = 0; time < 2; time++) await server.delivers(message);
-    const [first, second] = running.messages;
-    assert.equal(first?.id, second?.id);
-    assert.equal(first?.id, `${DIRECT} ${message.id}`);
-  });
-
   it("of another kind is acknowledged, and its conversation is remembered over a restart", async (t) => {
     const stateDir = directory(t);
-    const { server, run, send, channel, call } = await openScene(t, {}, stateDir);
+    const { server, run } = await openScene(t, {}, stateDir);
     const running = await run();
     await server.delivers({ type: "installationUpdate", id: "f:1", action: "add" });
     await server.delivers({ type: "conversationUpdate", id: "f:2", membersAdded: [{ id: BOT }] });
     assert.equal(running.messages.length, 0);
-    await send({ text: "welcome" });
+    await running.stop();
+    const again = await openScene(t, server.settings, stateDir);
+    await again.send({ text: "welcome" });
     assert.deepEqual(server.heard(), ["welcome"]);
-    const [account = ""] = await readdir(join(stateDir, "plugins", "msteams")).catch(() => [""]);
-    const file = account === "" ? "" : await readFile(join(stateDir, "plugins", "msteams", account), "utf8");
-    assert.ok(account === "" || file.includes(ADA));
-    await server.delivers({ type: "installationUpdate", id: "f:3", action: "remove" });
-    await assert.rejects(channel.send({ ...call, id: "1", to: `user:${ADA}`, text: "again" }), {
-      code: "INVALID_REQUEST",
-    });
   });
 });
 
@@ -192,19 +158,8 @@ describe("the login", { timeout: SUITE_MS }, () => {
     await running.reported("connected");
     server.faults.token.push({ status: 400, body: { error: "unauthorized_client" } });
     assert.equal(Object(await running.ended).code, "NOT_LINKED");
-    assert.deepEqual(
-      running.reports.map(({ state }) => state),
-      ["connecting", "connected", "disconnected", "connected"],
-    );
-  });
-
-  it("service that is silent is a lost connection", async (t) => {
-    const { server, run } = await openScene(t);
-    const running = await run();
-    server.state.isDeaf = true;
-    await running.reported("disconnected");
-    assert.match(running.reports.at(-1)?.detail ?? "", /did not answer in time/);
-    await running.stop();
+    const states = running.reports.map(({ state }) => state);
+    assert.equal(states.join(), "connecting,connected,disconnected,connected");
   });
 
   it("form names what is missing, and where the endpoint is", async (t) => {
@@ -221,10 +176,7 @@ describe("the login", { timeout: SUITE_MS }, () => {
     assert.deepEqual(done?.kind === "done" && done.config, { ...server.login, tenantId: "my-tenant" });
     assert.match(done?.message ?? "", /\/plugins\/msteams\/work\/messages$/);
     assert.equal(server.of(/^POST \/my-tenant\/oauth2/).length, 1);
-    assert.deepEqual(await channel.probe?.(call), {
-      ok: true,
-      bot: { id: APP },
-      messagingEndpoint: "/plugins/msteams/default/messages",
-    });
+    const messagingEndpoint = "/plugins/msteams/default/messages";
+    assert.deepEqual(await channel.probe?.(call), { ok: true, messagingEndpoint });
   });
 });

@@ -15,7 +15,6 @@ import { pluginOf } from "../../plugin-of.ts";
 import { until } from "../../until.ts";
 import { ADA, said, SECRETS, startServer } from "./server.ts";
 
-/** Milliseconds after which a group of tests has failed; each test takes less than three seconds. */
 export const SUITE_MS = 30_000;
 
 /** Asserts an error of the gateway that hides all secrets. */
@@ -93,7 +92,6 @@ export async function openScene(t: TestContext, settings: object = {}, stateDir?
       await running.reported("connected");
       return running;
     },
-    /** Ada writes, so that the bot knows her. */
     async meet() {
       const running = start();
       await running.reported("connected");

@@ -46,13 +46,16 @@ export const said = (text: string, more: object = {}) => ({
 
 export async function startServer(t: { after(cleanUp: () => unknown): void }) {
   const [first, second] = await (pairs ??= createPairs());
+  const keys = [
+    { ...first, kid: "k1", endorsements: ["msteams", "webchat"] },
+    { ...second, kid: "k3", endorsements: ["webchat"] },
+  ];
   const calls: Call[] = [];
   const faults: Record<Kind, Fault[]> = { token: [], keys: [], connector: [], files: [] };
   const state = {
     isDeaf: false,
     tokens: 0,
-    keys: [{ ...first, kid: "k1" }],
-    endorsements: ["msteams"],
+    keys,
     seconds: 3_600,
   };
   let gateway = "";
@@ -77,10 +80,10 @@ export async function startServer(t: { after(cleanUp: () => unknown): void }) {
       /^GET \/keys$/,
       async () => ({
         keys: await Promise.all(
-          state.keys.map(async ({ publicKey, kid }) => ({
+          state.keys.map(async ({ publicKey, kid, endorsements }) => ({
             ...(await exportJWK(publicKey)),
             kid,
-            endorsements: state.endorsements,
+            endorsements,
           })),
         ),
       }),

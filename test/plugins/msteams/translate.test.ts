@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { activityOf } from "../../../plugins/msteams/activity.ts";
-import { teamsHtml } from "../../../plugins/msteams/cards.ts";
 import { accountsOf, isWithin } from "../../../plugins/msteams/config.ts";
-import { addressOf, chatTypeOf, emojiOf, plainText, toInbound } from "../../../plugins/msteams/translate.ts";
+import { addressOf, chatTypeOf, toInbound } from "../../../plugins/msteams/translate.ts";
 import { ADA, APP, BOT, TOWN } from "./server.ts";
 
 const activity = (fields: object) => ({
@@ -29,7 +28,7 @@ const direct = { type: "direct", id: `user:${ADA}`, name: "Ada" };
 describe("an activity becomes", () => {
   it("a message of a thread of a channel", () => {
     const channelData = { team: { id: "19:team@thread.tacv2" }, channel: { id: TOWN, name: "Town" }, tenant: {} };
-    const text = "<at>Helper</at>&nbsp; /new <at>Bob</at>";
+    const text = "<at>Helper</at>&nbsp;<at>Helper</at>: /new <b> <at>Bob</at> <at>Helper</at>";
     assert.deepEqual(read({ conversation: channel, channelData, text, entities: [mention, { type: "clientInfo" }] }), [
       {
         id: `${TOWN};messageid=16 17`,
@@ -37,7 +36,7 @@ describe("an activity becomes", () => {
         chat: { type: "group", id: TOWN, name: "Town", threadId: "16", teamId: "19:team@thread.tacv2" },
         sender,
         at,
-        text: "/new @Bob",
+        text: "/new <b> @Bob @Helper",
         mentioned: true,
       },
     ]);
@@ -62,32 +61,16 @@ describe("an activity becomes", () => {
     assert.ok(performance.now() - before < 1_000);
   });
 
-  const press = { svc: "button", value: "v", label: "Yes" };
+  const data = { svc: "button", value: "v", label: "Yes" };
+  const pressed = { text: "Yes", mentioned: true, event: { kind: "button", value: "v" } };
+  const active = { type: "invoke", name: "adaptiveCard/action", value: { action: { type: "Action.Execute", data } } };
+  const edited = { text: "hi", mentioned: false, event: { kind: "edit", messageId: "17" } };
+  const deleted = { text: "", event: { kind: "deletion", messageId: "17" } };
   const cases: [what: string, fields: object, id: string, rest: object][] = [
-    [
-      "an edit",
-      { type: "messageUpdate" },
-      "edit",
-      { text: "hi", mentioned: false, event: { kind: "edit", messageId: "17" } },
-    ],
-    [
-      "a deletion",
-      { type: "messageDelete" },
-      "messageDelete",
-      { text: "", event: { kind: "deletion", messageId: "17" } },
-    ],
-    [
-      "a pressed button",
-      { text: undefined, replyToId: "15", value: press },
-      "message",
-      { text: "Yes", mentioned: true, event: { kind: "button", messageId: "15", value: "v" } },
-    ],
-    [
-      "a button that was pressed on an active card",
-      { type: "invoke", name: "adaptiveCard/action", value: { action: { type: "Action.Execute", data: press } } },
-      "invoke",
-      { text: "Yes", mentioned: true, event: { kind: "button", value: "v" } },
-    ],
+    ["an edit", { type: "messageUpdate" }, "edit", edited],
+    ["a deletion", { type: "messageDelete" }, "messageDelete", deleted],
+    ["a pressed button", { text: undefined, value: data }, "message", pressed],
+    ["a button that was pressed on an active card", active, "invoke", pressed],
   ];
   for (const [what, fields, kind, rest] of cases)
     it(what, () => {
@@ -98,39 +81,28 @@ describe("an activity becomes", () => {
     });
 
   it("one event for each reaction", () => {
-    const reactionsAdded = [{ type: "like" }, { type: "1f389_partypopper" }];
+    const reactionsAdded = ["like", "1f389_partypopper", "constructor"].map((type) => ({ type }));
     const messages = read({
       type: "messageReaction",
       replyToId: "15",
       reactionsAdded,
-      reactionsRemoved: [{ type: "x" }],
+      reactionsRemoved: [{ type: "sad" }],
     });
-    const event = { kind: "reaction", messageId: "15", isOwn: true };
-    assert.deepEqual(
-      messages.map((message) => message.event),
-      [
-        { ...event, emoji: "👍", isRemoved: false },
-        { ...event, emoji: "🎉", isRemoved: false },
-        { ...event, emoji: ":x:", isRemoved: true },
-      ],
-    );
-    assert.equal(new Set(messages.map((message) => message.id)).size, 3);
+    const event = { kind: "reaction", messageId: "15", isOwn: true, emoji: "👍", isRemoved: false };
+    assert.deepEqual(messages[0]?.event, event);
+    assert.deepEqual(messages[3]?.event, { ...event, emoji: "😢", isRemoved: true });
+    const emoji = messages.map((message) => message.event?.kind === "reaction" && message.event.emoji);
+    assert.equal(emoji.join(" "), "👍 🎉 :constructor: 😢");
+    assert.equal(new Set(messages.map((message) => message.id)).size, 4);
   });
 
   const ignored: [what: string, fields: object][] = [
     ["the bot's own message", { from: { id: BOT } }],
-    ["another bot's message", { from: { id: "28:x", role: "bot" } }],
     ["a message without id", { id: undefined }],
     ["a reaction to nothing", { type: "messageReaction", reactionsAdded: [{ type: "like" }] }],
-    ["an update of the conversation", { type: "conversationUpdate" }],
-    ["somebody typing", { type: "typing" }],
     ["another invoke", { type: "invoke", name: "signin/verifyState", value: { state: "1" } }],
   ];
   for (const [what, fields] of ignored) it(`nothing: ${what}`, () => assert.deepEqual(read(fields), []));
-
-  it("a message even if a card has foreign data", () => {
-    assert.deepEqual(read({ value: { svc: "button", value: "" } })[0]?.text, "hi");
-  });
 });
 
 it("an address is a person or a conversation", () => {
@@ -151,43 +123,18 @@ it("an address is a person or a conversation", () => {
   }
 });
 
-it("only leading mentions of the bot are removed", () => {
-  const own = ["<at>Helper</at>", "<at>Helper</at>"];
-  assert.equal(plainText("<at>Helper</at> <at>Helper</at>: a <b> & <at>Helper</at>", own), "a <b> & @Helper");
-  assert.equal(plainText("<at>Bob</at> hi", own), "@Bob hi");
-});
-
-it("reactions are emoji, or their names", () => {
-  assert.deepEqual(["heart", "1f44b_wavinghand", "yes-tone2", "constructor"].map(emojiOf), [
-    "❤️",
-    "👋",
-    ":yes-tone2:",
-    ":constructor:",
-  ]);
-});
-
-it("texts have tags for line breaks, but not within code", () => {
-  assert.equal(
-    teamsHtml("a\n\n<pre>b\n  c</pre>\n\n<i>d</i> <s>e</s>"),
-    "a<pre>b\n  c</pre><em>d</em> <strike>e</strike>",
-  );
-});
-
 it("an address is within a base by scheme, host, port and path", () => {
   const cases: [address: string, base: string, is: boolean][] = [
     ["https://smba.trafficmanager.net/amer/", "https://smba.trafficmanager.net", true],
     ["https://smba.trafficmanager.net/amer", "https://smba.trafficmanager.net/amer/", true],
     ["https://smba.trafficmanager.net/amer2", "https://smba.trafficmanager.net/amer", false],
-    ["https://smba.trafficmanager.net/amer/../emea", "https://smba.trafficmanager.net/amer", false],
     ["https://smba.trafficmanager.net.evil.example/", "https://smba.trafficmanager.net", false],
     ["https://smba.trafficmanager.net@evil.example/", "https://smba.trafficmanager.net", false],
     ["https://user@smba.trafficmanager.net/", "https://smba.trafficmanager.net", false],
     ["http://smba.trafficmanager.net/", "https://smba.trafficmanager.net", false],
-    ["https://smba.trafficmanager.net:444/", "https://smba.trafficmanager.net", false],
     ["https://contoso-my.sharepoint.com/x", "https://*.sharepoint.com", true],
     ["https://sharepoint.com/x", "https://*.sharepoint.com", false],
     ["https://evilsharepoint.com/x", "https://*.sharepoint.com", false],
-    ["not an address", "https://*.sharepoint.com", false],
   ];
   for (const [address, base, is] of cases) assert.equal(isWithin(address, [base]), is, `${address} in ${base}`);
 });
@@ -200,14 +147,6 @@ it("accounts override the section, and have public defaults", () => {
   });
   const [work, idle] = accounts;
   assert.deepEqual([accounts.length, work?.configured, idle?.configured], [2, true, false]);
-  assert.deepEqual(work?.settings, {
-    appId: APP,
-    appPassword: "p",
-    tenantId: "t",
-    loginUrl: "https://login.microsoftonline.com",
-    openIdUrl: "https://login.botframework.com/v1/.well-known/openidconfiguration",
-    serviceUrls: ["https://smba.trafficmanager.net"],
-    fileUrls: ["https://*.sharepoint.com", "https://*.1drv.com"],
-    pingMs: 50,
-  });
+  const { appId, pingMs, serviceUrls } = work?.settings ?? assert.fail();
+  assert.deepEqual([appId, pingMs, serviceUrls], [APP, 50, ["https://smba.trafficmanager.net"]]);
 });
