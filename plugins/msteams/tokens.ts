@@ -4,8 +4,7 @@ import { GatewayError, matches, Type, unavailable, untilAborted } from "@svc/sdk
 import { type Settings, trimmed } from "./config.ts";
 import { ask, type RequestContext } from "./http.ts";
 
-/** A token is replaced as many milliseconds before it expires. */
-const EARLY_MS = 5 * 60_000;
+const EARLY_MS = 5 * 60_000; // a token is replaced before it expires
 const Refused = Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) });
 const Granted = Type.Object({ access_token: Type.String({ minLength: 1 }), expires_in: Type.Number() });
 export type Login = Pick<Settings, "appId" | "appPassword" | "tenantId" | "loginUrl" | "pingMs">;

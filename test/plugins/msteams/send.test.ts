@@ -92,8 +92,7 @@ describe("a file", { timeout: SUITE_MS }, () => {
   it("is stored in the OneDrive of the person after consent, and shown", async (t) => {
     const { server, send } = await met(t);
     await send({ id, media: file(5) });
-    const [card] = server.activities().at(-1)?.["attachments"] as [{ content: { sizeInBytes: number } }];
-    assert.equal(card.content.sizeInBytes, 5);
+    assert.match(JSON.stringify(server.activities().at(-1)), /file\.consent.*"sizeInBytes":5/);
     const uploadUrl = `${server.url}/files/secret-of-the-file`;
     const post = async (activity: object) => (await server.post(server.activity(activity))).status;
     const town = { conversation: { id: TOWN, conversationType: "channel" } };

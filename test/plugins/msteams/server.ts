@@ -188,7 +188,7 @@ export async function startServer(t: { after(cleanUp: () => unknown): void }) {
     activities: () => of(/activities/).map(({ body }) => body),
     heard: () =>
       of(/activities/).flatMap(({ body }) =>
-        body["type"] === "message" && body["text"] ? [String(body["text"])] : [],
+        body["type"] === "message" && typeof body["text"] === "string" ? [body["text"]] : [],
       ),
     /** Delivers an activity, again until the gateway accepts it or the test is over. */
     async delivers(fields: object): Promise<void> {
