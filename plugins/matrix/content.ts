@@ -4,50 +4,40 @@ import { POLL_START } from "./events.ts";
 
 /** `@room` in a text, and names, notify nobody. */
 const QUIET = { "m.mentions": {} };
-
 const TYPES = { image: "m.image", audio: "m.audio", video: "m.video", file: "m.file" } as const;
+const CHARACTERS: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
 
 /** A text in HTML, as readable text. */
 export function plainOf(html: string): string {
   return html
-    .replace(/<a href="([^"]*)">([^]*?)<\/a>/g, (_, url: string, inner: string) =>
-      inner === url || inner === "" ? url : `${inner} (${url})`,
+    .replace(/<a href="([^"]*)">([^]*?)<\/a>/g, (_, url: string, text: string) =>
+      text === url || text === "" ? url : `${text} (${url})`,
     )
     .replace(/<blockquote>([^]*?)<\/blockquote>/g, (_, inner: string) => inner.replaceAll(/^/gm, "&gt; "))
     .replaceAll(/<[^>]*>/g, "")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&amp;", "&");
+    .replaceAll(/&(?:lt|gt|quot|amp);/g, (name) => CHARACTERS[name] ?? name);
 }
 
 /** Clients ignore line breaks in HTML, except in `pre`. */
-const broken = (html: string) =>
-  html
-    .split(/(<pre>[^]*?<\/pre>)/)
-    .map((part) => (part.startsWith("<pre>") ? part : part.replaceAll("\n", "<br/>")))
-    .join("");
+const broken = (html: string) => html.replaceAll(/<pre>[^]*?<\/pre>|\n/g, (part) => (part === "\n" ? "<br/>" : part));
 
 function textOf(html: string) {
   const body = plainOf(html);
   return /<[a-z]/.test(html) ? { body, format: "org.matrix.custom.html", formatted_body: broken(html) } : { body };
 }
 
-/** A notice raises no notification. */
-const textType = (isSilent: boolean) => (isSilent ? "m.notice" : "m.text");
-
-export function messageOf({ text, silent = false, threadId, replyTo }: OutboundMessage, file?: object): object {
+/** @param url of the uploaded file */
+export function messageOf({ text, media, silent, threadId, replyTo }: OutboundMessage, url: string): object {
   return {
-    ...(file ? {} : { msgtype: textType(silent) }),
+    msgtype: silent === true ? "m.notice" : "m.text", // a notice raises no notification
     ...(text === "" ? {} : textOf(text)),
-    ...file,
+    ...(media ? fileOf(media, text, url) : {}),
     ...QUIET,
     ...relating(threadId, replyTo),
   };
 }
 
-/** @param url of the uploaded file */
-export function fileOf({ kind, bytes, name, mimeType, isVoice }: OutboundMedia, text: string, url: string): object {
+function fileOf({ kind, bytes, name, mimeType, isVoice }: OutboundMedia, text: string, url: string): object {
   return {
     msgtype: TYPES[kind],
     ...(text === "" ? { body: name } : {}),
@@ -58,18 +48,20 @@ export function fileOf({ kind, bytes, name, mimeType, isVoice }: OutboundMedia, 
   };
 }
 
-/** Answers have the position as their id, which `chosen` finds again in the event. */
-export function pollOf({ question, options, maxSelections, isAnonymous }: MessagePoll): object {
+export function pollOf({ poll, threadId, replyTo }: OutboundMessage & { readonly poll: MessagePoll }): object {
+  const { question, options, maxSelections, isAnonymous } = poll;
+  const words = (text: string) => ({ "org.matrix.msc1767.text": text });
   const list = options.map((option, index) => `${index + 1}. ${option}`).join("\n");
   return {
     [POLL_START]: {
       kind: `org.matrix.msc3381.poll.${isAnonymous === true ? "undisclosed" : "disclosed"}`,
       max_selections: maxSelections,
-      question: { "org.matrix.msc1767.text": question },
-      answers: options.map((option, index) => ({ id: String(index + 1), "org.matrix.msc1767.text": option })),
+      question: words(question),
+      answers: options.map((option, index) => ({ id: String(index + 1), ...words(option) })),
     },
-    "org.matrix.msc1767.text": `${question}\n${list}`,
+    ...words(`${question}\n${list}`),
     ...QUIET,
+    ...relating(threadId, replyTo),
   };
 }
 
@@ -84,16 +76,9 @@ export function editOf(messageId: string, html: string): object {
 }
 
 /** Clients without threads show the message of a thread as an answer. */
-export function relating(threadId: string | undefined, replyTo: string | undefined): object {
+function relating(threadId: string | undefined, replyTo: string | undefined): object {
   const reply = { "m.in_reply_to": { event_id: replyTo ?? threadId } };
-  if (threadId !== undefined)
-    return {
-      "m.relates_to": {
-        rel_type: "m.thread",
-        event_id: threadId,
-        is_falling_back: replyTo === undefined,
-        ...reply,
-      },
-    };
-  return replyTo === undefined ? {} : { "m.relates_to": reply };
+  if (threadId === undefined) return replyTo === undefined ? {} : { "m.relates_to": reply };
+  const isFallback = replyTo === undefined;
+  return { "m.relates_to": { rel_type: "m.thread", event_id: threadId, is_falling_back: isFallback, ...reply } };
 }

@@ -1,9 +1,8 @@
 /** Rooms, direct chats and events that messages name by id, from the server and with a bounded memory. */
 import { bounded } from "@svc/kit/channels";
-import { invalidRequest, isGatewayError, matches, notFound, Type } from "@svc/sdk";
-import { ask, at, find, type RequestContext, whoami } from "./api.ts";
-import type { Settings } from "./config.ts";
-import { membershipOf, RoomEvent, type StateEvent } from "./events.ts";
+import { isGatewayError, matches, notFound, Type } from "@svc/sdk";
+import { ask, askFor, at, find, type Requester, whoami } from "./api.ts";
+import { RoomEvent, type StateEvent } from "./events.ts";
 
 const MAX_ROOMS = 500;
 const MAX_EVENTS = 500;
@@ -24,59 +23,42 @@ export function createMemory() {
   return {
     me: undefined as string | undefined,
     direct: undefined as Readonly<Record<string, readonly string[]>> | undefined,
-    rooms: bounded<Room | "unknown">(MAX_ROOMS), // a map without a removal
+    rooms: bounded<Room | "unknown">(MAX_ROOMS),
     events: bounded<RoomEvent>(MAX_EVENTS),
-    /** Day of the last note about encryption by room. */
-    explained: bounded<string>(MAX_ROOMS),
     /** Rooms by the id of an event in them. */
     places: bounded<string>(MAX_PLACES),
+    /** Day of the last note about encryption by room. */
+    explained: bounded<string>(MAX_ROOMS),
   };
 }
 export type Memory = ReturnType<typeof createMemory>;
 export type Directory = ReturnType<typeof directoryOf>;
 
-/** @throws GatewayError as `ask`, from every function that returns a promise */
-export function directoryOf(memory: Memory, login: Settings, context: RequestContext) {
-  const { events, places } = memory;
-  const known = (roomId: string) => {
-    const room = memory.rooms.get(roomId);
-    return room === "unknown" ? undefined : room;
-  };
-
-  async function me(): Promise<string> {
-    return (memory.me ??= await whoami(login, context));
-  }
+/** Functions that return a promise throw as `ask`. */
+export function directoryOf(memory: Memory, requester: Requester) {
+  const me = async () => (memory.me ??= await whoami(requester));
+  const roomPath = (roomId: string) => at`client/v3/rooms/${roomId}`;
+  const state = (roomId: string, type: string) => find(requester, `${roomPath(roomId)}/state/${type}`);
+  const directPath = async () => at`client/v3/user/${await me()}/account_data/m.direct`;
 
   async function room(roomId: string): Promise<Room> {
-    const found = known(roomId);
-    if (found) return found;
-    const state = (type: string) => find(login, context, { path: at`client/v3/rooms/${roomId}/state/${type}` });
-    const [answer, named, encryption] = await Promise.all([
-      ask(login, context, { path: at`client/v3/rooms/${roomId}/joined_members` }),
-      state("m.room.name"),
-      state("m.room.encryption"),
+    const known = memory.rooms.get(roomId);
+    if (known && known !== "unknown") return known;
+    const [{ joined }, named, encryption] = await Promise.all([
+      ask(requester, `${roomPath(roomId)}/joined_members`),
+      state(roomId, "m.room.name"),
+      state(roomId, "m.room.encryption"),
     ]);
-    const joined = Object.entries(Object(answer["joined"]) as Readonly<Record<string, unknown>>); // each entry is checked
-    const loaded: Room = {
-      name: textOf(named?.["name"]),
-      members: new Map(joined.map(([id, member]) => [id, textOf(Object(member).display_name) ?? ""])),
-      isEncrypted: encryption !== undefined,
-    };
+    const members = Object.entries(Object(joined)).map(([id, one]) => [id, textOf(Object(one).display_name)] as const);
+    const loaded = { name: nameOf(named), members: new Map(members), isEncrypted: encryption !== undefined };
     memory.rooms.set(roomId, loaded);
     return loaded;
   }
 
-  async function direct(): Promise<Readonly<Record<string, readonly string[]>>> {
-    if (memory.direct) return memory.direct;
-    const path = at`client/v3/user/${await me()}/account_data/m.direct`;
-    return setDirect((await find(login, context, { path })) ?? {});
-  }
+  const setDirect = (content: unknown) => (memory.direct = matches(Direct, content) ? content : {});
+  const direct = async () => memory.direct ?? setDirect(await find(requester, await directPath()));
 
-  function setDirect(content: unknown) {
-    return (memory.direct = matches(Direct, content) ? content : {});
-  }
-
-  /** A person who was invited, but has not joined yet, reads the room later. */
+  /** Only this person reads the room; one who was invited, but has not joined yet, reads it later. */
   async function reaches(roomId: string, userId: string): Promise<boolean> {
     const found = await room(roomId).catch((error: unknown) => {
       if (isGatewayError(error) && ["NOT_FOUND", "INVALID_REQUEST"].includes(error.code)) return undefined; // left
@@ -85,8 +67,7 @@ export function directoryOf(memory: Memory, login: Settings, context: RequestCon
     const own = await me();
     if (!found?.members.has(own) || [...found.members.keys()].some((id) => id !== own && id !== userId)) return false;
     if (found.members.has(userId)) return true;
-    const member = await find(login, context, { path: at`client/v3/rooms/${roomId}/state/m.room.member/${userId}` });
-    return member !== undefined && membershipOf({ content: member }) === "invite";
+    return (await state(roomId, at`m.room.member/${userId}`))?.["membership"] === "invite";
   }
 
   /** Notes that the room is the direct chat with this person that was used last. */
@@ -95,7 +76,7 @@ export function directoryOf(memory: Memory, login: Settings, context: RequestCon
     const own = all[userId] ?? [];
     if (own.at(-1) === roomId) return;
     const body = { ...all, [userId]: [...own.filter((id) => id !== roomId), roomId] };
-    await ask(login, context, { path: at`client/v3/user/${await me()}/account_data/m.direct`, body });
+    await ask(requester, await directPath(), { body });
     memory.direct = body;
   }
 
@@ -103,16 +84,9 @@ export function directoryOf(memory: Memory, login: Settings, context: RequestCon
     for (const roomId of (await direct())[userId]?.toReversed() ?? []) if (await reaches(roomId, userId)) return roomId;
     if (!mayCreate) return notFound(`there is no direct chat with ${userId}`);
     const body = { preset: "trusted_private_chat", is_direct: true, invite: [userId] };
-    const created = await ask(login, context, { method: "POST", path: "client/v3/createRoom", body });
-    const roomId = textOf(created["room_id"]) ?? invalidRequest("the Matrix homeserver did not name the new room");
-    await useDirect(userId, roomId);
-    return roomId;
-  }
-
-  /** Id of the room that the alias names. */
-  async function resolve(alias: string): Promise<string> {
-    const { room_id: roomId } = await ask(login, context, { path: at`client/v3/directory/room/${alias}` });
-    return textOf(roomId) ?? notFound(`${alias} names no room`);
+    const created = await askFor("room_id", requester, "client/v3/createRoom", { method: "POST", body });
+    await useDirect(userId, created);
+    return created;
   }
 
   return {
@@ -120,7 +94,6 @@ export function directoryOf(memory: Memory, login: Settings, context: RequestCon
     room,
     setDirect,
     useDirect,
-    resolve,
 
     /** Two people in a room that is marked as direct, or has no name. */
     async isDirect(roomId: string, { members, name }: Room): Promise<boolean> {
@@ -128,35 +101,23 @@ export function directoryOf(memory: Memory, login: Settings, context: RequestCon
       return name === undefined || Object.values(await direct()).some((ids) => ids.includes(roomId));
     },
 
-    /** Forgets what may have changed while the account did not run, or one room. */
-    forget(roomId?: string): void {
-      if (roomId !== undefined) return memory.rooms.set(roomId, "unknown");
-      memory.rooms = bounded(MAX_ROOMS);
-      memory.direct = undefined;
-    },
-
     /** Applies a change to what is known about the room. */
     change(roomId: string, { type, state_key: key, content }: StateEvent): void {
-      const found = known(roomId);
-      if (!found) return;
-      if (type === "m.room.member") {
-        if (membershipOf({ content }) === "join") found.members.set(key, textOf(content["displayname"]) ?? "");
-        else found.members.delete(key);
-      } else if (type === "m.room.name") memory.rooms.set(roomId, { ...found, name: textOf(content["name"]) });
-      else if (type === "m.room.encryption") memory.rooms.set(roomId, { ...found, isEncrypted: true });
-    },
-
-    keep(roomId: string, event: RoomEvent): void {
-      events.set(event.event_id, event);
-      places.set(event.event_id, roomId);
+      const found = memory.rooms.get(roomId);
+      if (!found || found === "unknown") return;
+      if (type === "m.room.name") memory.rooms.set(roomId, { ...found, name: nameOf(content) });
+      if (type === "m.room.encryption") memory.rooms.set(roomId, { ...found, isEncrypted: true });
+      if (type !== "m.room.member") return;
+      if (content["membership"] === "join") found.members.set(key, textOf(content["displayname"]));
+      else found.members.delete(key);
     },
 
     async event(roomId: string, eventId: string): Promise<RoomEvent | undefined> {
-      const kept = events.get(eventId);
+      const kept = memory.events.get(eventId);
       if (kept) return kept;
-      const found = await find(login, context, { path: at`client/v3/rooms/${roomId}/event/${eventId}` });
+      const found = await find(requester, `${roomPath(roomId)}/${at`event/${eventId}`}`);
       if (!matches(RoomEvent, found)) return undefined;
-      events.set(eventId, found);
+      memory.events.set(eventId, found);
       return found;
     },
 
@@ -166,16 +127,14 @@ export function directoryOf(memory: Memory, login: Settings, context: RequestCon
      * @param mayCreate creates a direct chat if there is none
      */
     async roomOf(to: string, near: string | undefined, mayCreate = false): Promise<string> {
-      if (to.startsWith("#")) return resolve(to);
+      if (to.startsWith("#")) return askFor("room_id", requester, at`client/v3/directory/room/${to}`);
       if (!to.startsWith("user:")) return to;
       const userId = to.slice("user:".length);
-      const place = near === undefined ? undefined : places.get(near);
+      const place = near === undefined ? undefined : memory.places.get(near);
       return place !== undefined && (await reaches(place, userId)) ? place : directRoom(userId, mayCreate);
     },
-
-    /** Notes a sent message. */
-    sent: (roomId: string, eventId: string) => places.set(eventId, roomId),
   };
 }
 
-const textOf = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+const textOf = (value: unknown) => (typeof value === "string" ? value : "");
+const nameOf = (content: Readonly<Record<string, unknown>> | undefined) => textOf(content?.["name"]) || undefined;

@@ -1,96 +1,75 @@
 /** Sends, edits, reactions and typing, with the settings of each call. */
 import { randomUUID } from "node:crypto";
-import {
-  type Clock,
-  GatewayError,
-  invalidRequest,
-  isGatewayError,
-  matches,
-  notFound,
-  Type,
-  unavailable,
-} from "@svc/sdk";
-import type {
-  ChannelCall,
-  ChannelPlace,
-  MediaRequest,
-  MediaSource,
-  MessageEdit,
-  MessageReaction,
-  OutboundMedia,
-  OutboundMessage,
-  SendReceipt,
-} from "@svc/sdk/channels";
-import { ask, at, errcodeOf, type RequestContext, sendEvent } from "./api.ts";
+import { type Clock, invalidRequest, isGatewayError, matches, notFound } from "@svc/sdk";
+import type { Channel, ChannelCall, MessageReaction } from "@svc/sdk/channels";
+import { ask, askFor, at, errcodeOf, type Requester } from "./api.ts";
 import type { Settings } from "./config.ts";
-import { editOf, fileOf, messageOf, pollOf, relating } from "./content.ts";
-import { type Directory, directoryOf, type Memory } from "./directory.ts";
-import { POLL_START, relationOf, RoomEvent } from "./events.ts";
+import { editOf, messageOf, pollOf } from "./content.ts";
+import { directoryOf, type Memory } from "./directory.ts";
+import { Page, POLL_START, relationOf, RoomEvent } from "./events.ts";
 import { MXC } from "./translate.ts";
 
-/** Milliseconds for which people see that an answer is being written. */
-const TYPING_MS = 10_000;
+/** @param type of the event @param transaction the server recognizes a repetition by it @returns the id of the event */
+export const put = (requester: Requester, roomId: string, type: string, body: object, transaction: string) =>
+  askFor("event_id", requester, at`client/v3/rooms/${roomId}/send/${type}/${transaction}`, { body });
 
-export interface OutgoingContext {
-  readonly clock: Pick<Clock, "setTimeout">;
-  readonly memoryOf: (accountId: string) => Memory;
-}
+type Calls = Required<Pick<Channel<Settings>, "send" | "edit" | "react" | "typing" | "media">>;
 
-export function createOutgoing({ clock, memoryOf }: OutgoingContext) {
+export function createOutgoing(clock: Pick<Clock, "setTimeout">, memoryOf: (accountId: string) => Memory): Calls {
   const callOf = ({ accountId, settings, signal }: ChannelCall<Settings>) => {
-    const request: RequestContext = { clock, signal };
-    return { settings, request, directory: directoryOf(memoryOf(accountId), settings, request) };
+    const requester: Requester = { ...settings, clock, signal };
+    const memory = memoryOf(accountId);
+    return { requester, memory, directory: directoryOf(memory, requester) };
   };
 
   return {
-    async send(message: OutboundMessage<Settings>): Promise<SendReceipt> {
-      const { id: transaction, to, text, media, poll, threadId, replyTo } = message;
-      message.signal.throwIfAborted();
-      const { settings, request, directory } = callOf(message);
-      const put = (roomId: string, type: string, content: object) =>
-        sendEvent(settings, request, { roomId, type, transaction, content });
+    async send(message) {
+      const { id, to, media, poll, threadId, replyTo, signal } = message;
+      signal.throwIfAborted();
+      const { requester, memory, directory } = callOf(message);
       try {
-        const roomId = await writableRoom(directory, to, replyTo ?? threadId);
-        const file = media && fileOf(media, text, await upload(settings, request, media));
-        const eventId = poll
-          ? await put(roomId, POLL_START, { ...pollOf(poll), ...relating(threadId, replyTo) })
-          : await put(roomId, "m.room.message", messageOf(message, file));
-        directory.sent(roomId, eventId);
-        return { messageId: eventId, ...(poll ? { pollId: eventId } : {}) };
+        const roomId = await directory.roomOf(to, replyTo ?? threadId, true);
+        if ((await directory.room(roomId)).isEncrypted)
+          invalidRequest(`${roomId} is encrypted, which svc cannot do; next: make a room without encryption`);
+        const { name: filename = "", bytes: body = new Uint8Array(), mimeType = "" } = media ?? {};
+        const file = { method: "POST", query: { filename }, body, mimeType };
+        const url = media ? await askFor("content_uri", requester, "media/v3/upload", file) : "";
+        const messageId = poll
+          ? await put(requester, roomId, POLL_START, pollOf({ ...message, poll }), id)
+          : await put(requester, roomId, "m.room.message", messageOf(message, url), id);
+        memory.places.set(messageId, roomId);
+        return poll ? { messageId, pollId: messageId } : { messageId };
       } catch (error) {
         if (!isGatewayError(error) || error.code !== "NOT_FOUND") throw error;
         return invalidRequest(`cannot send to ${to}: ${error.message}`);
       }
     },
 
-    async edit(change: MessageEdit<Settings>): Promise<void> {
-      const { settings, request, directory } = callOf(change);
+    async edit(change) {
+      const { requester, directory } = callOf(change);
       const roomId = await directory.roomOf(change.to, change.messageId);
-      const content = editOf(change.messageId, change.text);
-      await sendEvent(settings, request, { roomId, type: "m.room.message", transaction: randomUUID(), content });
+      await put(requester, roomId, "m.room.message", editOf(change.messageId, change.text), randomUUID());
     },
 
-    async react(reaction: MessageReaction<Settings>): Promise<void> {
+    async react(reaction) {
       const { to, messageId, emoji, remove = false } = reaction;
-      const { settings, request, directory } = callOf(reaction);
+      const { requester, directory } = callOf(reaction);
       const roomId = await directory.roomOf(to, messageId);
-      if (remove) return removeReaction(callOf(reaction), roomId, reaction);
+      if (remove) return removeReaction(requester, roomId, reaction, await directory.me());
       const content = { "m.relates_to": { rel_type: "m.annotation", event_id: messageId, key: emoji } };
-      await sendEvent(settings, request, { roomId, type: "m.reaction", transaction: randomUUID(), content }).catch(
-        (error: unknown) => {
-          if (errcodeOf(error) !== "M_DUPLICATE_ANNOTATION") throw error;
-        },
-      );
+      await put(requester, roomId, "m.reaction", content, randomUUID()).catch((error: unknown) => {
+        if (errcodeOf(error) !== "M_DUPLICATE_ANNOTATION") throw error;
+      });
     },
 
-    async typing(place: ChannelCall<Settings> & ChannelPlace): Promise<void> {
-      const { settings, request, directory } = callOf(place);
+    async typing(place) {
+      const { requester, directory } = callOf(place);
       const roomId = await directory.roomOf(place.to, place.threadId);
       const path = at`client/v3/rooms/${roomId}/typing/${await directory.me()}`;
-      await ask(settings, request, { path, body: { typing: true, timeout: TYPING_MS } });
+      await ask(requester, path, { body: { typing: true, timeout: 10_000 } });
     },
 
-    async media({ settings, ref }: MediaRequest<Settings>): Promise<MediaSource> {
+    async media({ settings, ref }) {
       const [, server, id] = MXC.exec(ref) ?? [];
       if (server === undefined || id === undefined) return notFound(`"${ref}" is not the address of a file on Matrix`);
       const url = `${settings.homeserverUrl}/_matrix/${at`client/v1/media/download/${server}/${id}`}`;
@@ -99,53 +78,14 @@ export function createOutgoing({ clock, memoryOf }: OutgoingContext) {
   };
 }
 
-/** @throws GatewayError `INVALID_REQUEST`: the room is encrypted, so that a text without encryption does not belong there */
-async function writableRoom(directory: Directory, to: string, near: string | undefined): Promise<string> {
-  const roomId = await directory.roomOf(to, near, true);
-  const { isEncrypted } = await directory.room(roomId);
-  return isEncrypted
-    ? invalidRequest(
-        `the room ${roomId} is encrypted, which this gateway cannot do; next: make a room without encryption`,
-      )
-    : roomId;
-}
-
-async function upload(settings: Settings, request: RequestContext, media: OutboundMedia): Promise<string> {
-  const { name: filename, bytes, mimeType } = media;
-  const { content_uri: uri } = await ask(settings, request, {
-    method: "POST",
-    path: "media/v3/upload",
-    query: { filename },
-    file: { bytes, mimeType },
-  });
-  return typeof uri === "string" ? uri : unavailable("the Matrix homeserver did not name the uploaded file");
-}
-
-const Relations = Type.Object({ chunk: Type.Array(Type.Unknown()), next_batch: Type.Optional(Type.String()) });
+/** Clients differ in whether an emoji has a variation selector. */
 const bare = (emoji: string | undefined) => emoji?.replaceAll("\uFE0F", "");
 
-async function removeReaction(
-  { settings, request, directory }: { settings: Settings; request: RequestContext; directory: Directory },
-  roomId: string,
-  { messageId, emoji }: MessageReaction<Settings>,
-): Promise<void> {
-  const me = await directory.me();
-  const path = at`client/v1/rooms/${roomId}/relations/${messageId}/m.annotation/m.reaction`;
-  for (let from: string | undefined = ""; from !== undefined;) {
-    const query: Record<string, string> = { limit: "100", ...(from === "" ? {} : { from }) };
-    const page = await ask(settings, request, { path, query });
-    if (!matches(Relations, page)) throw new GatewayError("NOT_FOUND", "the reactions to the message are unknown");
-    const own = page.chunk.find(
-      (event): event is RoomEvent =>
-        matches(RoomEvent, event) && event.sender === me && bare(relationOf(event).key) === bare(emoji),
-    );
-    if (own) {
-      await ask(settings, request, {
-        path: at`client/v3/rooms/${roomId}/redact/${own.event_id}/${randomUUID()}`,
-        body: {},
-      });
-      return;
-    }
-    from = page.next_batch;
-  }
+/** Only the first 100 reactions to the message are read. */
+async function removeReaction(requester: Requester, roomId: string, reaction: MessageReaction, me: string) {
+  const path = at`client/v1/rooms/${roomId}/relations/${reaction.messageId}/m.annotation/m.reaction`;
+  const page: unknown = await ask(requester, path, { query: { limit: "100" } });
+  for (const event of matches(Page, page) ? page.chunk : [])
+    if (matches(RoomEvent, event) && event.sender === me && bare(relationOf(event).key) === bare(reaction.emoji))
+      await ask(requester, at`client/v3/rooms/${roomId}/redact/${event.event_id}/${randomUUID()}`, { body: {} });
 }

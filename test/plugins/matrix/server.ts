@@ -204,7 +204,7 @@ export async function startServer(t: { after(cleanUp: () => void): void }) {
     requests.push(own);
     const reply = (body: object | string, status = 200, headers = {}) =>
       response
-        .writeHead(status, { "content-type": "application/json", ...headers })
+        .writeHead(status, { "content-type": "application/json", connection: "close", ...headers })
         .end(typeof body === "string" ? body : JSON.stringify(body));
     const index = faults.findIndex(({ matches }) => matches.test(own.call));
     const [fault] = index === -1 ? [] : faults.splice(index, 1);
@@ -218,7 +218,10 @@ export async function startServer(t: { after(cleanUp: () => void): void }) {
       return void reply({ errcode: "M_FORBIDDEN", error: "Invalid username or password" }, 403);
     }
     if (own.call !== "GET client/versions" && request.headers.authorization !== `Bearer ${token}`)
-      return void reply({ errcode: "M_UNKNOWN_TOKEN", error: `Unrecognised access token ${TOKEN}` }, 401);
+      return void reply(
+        { errcode: "M_UNKNOWN_TOKEN", error: `Unrecognised access token ${request.headers.authorization}` },
+        401,
+      );
     const result = await handle(own, gone.signal);
     if (isSilent) return;
     if (result) reply(result);
