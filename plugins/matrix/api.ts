@@ -4,29 +4,22 @@ import { retryAfter, withDeadline } from "@svc/kit/time";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
 import type { Settings } from "./config.ts";
 
-/** Milliseconds for a request, and for one that carries a file. */
-const REQUEST_MS = 15_000;
-const UPLOAD_MS = 55_000;
+const [REQUEST_MS, UPLOAD_MS] = [15_000, 55_000];
 const MAX_ANSWER_BYTES = 64_000_000;
 
 export type Json = Readonly<Record<string, unknown>>;
-type Login = Pick<Settings, "homeserverUrl" | "accessToken">;
 
-/** Login, cancellation and clock of a request. */
-export interface Requester extends Login {
+export interface Requester extends Pick<Settings, "homeserverUrl" | "accessToken"> {
   readonly clock: Pick<Clock, "setTimeout">;
   readonly signal: AbortSignal;
 }
 
-interface ApiRequest {
-  /** Default GET, or PUT with a body. */
+/** `body`: bytes, or an object that is sent as JSON. `method`: default GET, or PUT with a body. `ms`: for everything. */
+interface Options {
   readonly method?: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Bytes, or an object that is sent as JSON. */
   readonly body?: object;
-  /** Of bytes. */
   readonly mimeType?: string;
-  /** Milliseconds for the whole request. Default 15,000; for bytes 55,000. */
   readonly ms?: number;
 }
 
@@ -40,7 +33,7 @@ export const at = (parts: TemplateStringsArray, ...values: readonly string[]) =>
  * @throws GatewayError `NOT_LINKED`: the token is refused; `NOT_FOUND`; `INVALID_REQUEST`; `UNAVAILABLE`, with
  *   `retryAfterMs` if the server names a time. The details of a refusal have its `errcode`.
  */
-export async function ask(requester: Requester, path: string, options: ApiRequest = {}): Promise<Json> {
+export async function ask(requester: Requester, path: string, options: Options = {}): Promise<Json> {
   const { homeserverUrl, accessToken, clock, signal } = requester;
   const { query, body, mimeType = "application/json", method = body ? "PUT" : "GET" } = options;
   const isFile = body instanceof Uint8Array;
@@ -122,9 +115,8 @@ export const whoami = (requester: Requester) => askFor("user_id", requester, "cl
 /** The homeserver of a server name, from the file that its domain publishes; without the file: the domain itself. */
 export async function discover(name: string, { clock, signal }: Pick<Requester, "clock" | "signal">): Promise<string> {
   const late = () => `${name} did not answer in time; next: enter the address of the homeserver, with https://`;
-  return withDeadline({ ms: REQUEST_MS, clock, signals: [signal], late }, async (ending) => {
-    const { answer } = await exchange(`https://${name}/.well-known/matrix/client`, { signal: ending });
-    const { base_url: address } = Object(answer?.["m.homeserver"]) as { readonly base_url?: unknown }; // checked here
-    return typeof address === "string" ? address : `https://${name}`;
-  });
+  const { answer } = await withDeadline({ ms: REQUEST_MS, clock, signals: [signal], late }, (ending) =>
+    exchange(`https://${name}/.well-known/matrix/client`, { signal: ending }),
+  );
+  return String(Object(answer?.["m.homeserver"]).base_url ?? `https://${name}`);
 }

@@ -8,22 +8,15 @@ export const ADDRESS = String.raw`^https?://[^\s/?#@]+(/[^\s?#@]*)?$`;
 const text = (description: string, more: object = {}) =>
   Type.Optional(Type.String({ minLength: 1, description, ...more }));
 
+const SYNC = "milliseconds that the server holds a request; 1.5 times as long is silence; default 30000";
+const JOIN = "accepted invitations; permitted: direct chats and rooms listed in `groups`; default permitted";
+
 const FIELDS = {
   homeserverUrl: text("address of the homeserver, e.g. https://matrix.example.com; required", { pattern: ADDRESS }),
   accessToken: text("access token of the bot's account; required", { sensitive: true }),
   userId: text("user id of the bot; a token of another account is refused", { pattern: String.raw`^@[^\s:]+:\S+$` }),
-  syncTimeoutMs: Type.Optional(
-    Type.Integer({
-      minimum: 50,
-      maximum: 120_000,
-      description: "milliseconds that the server holds a request; 1.5 times as long is silence; default 30000",
-    }),
-  ),
-  autoJoin: Type.Optional(
-    Type.Enum(["permitted", "always", "never"], {
-      description: "accepted invitations; permitted: direct chats and rooms listed in `groups`; default permitted",
-    }),
-  ),
+  syncTimeoutMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 120_000, description: SYNC })),
+  autoJoin: Type.Optional(Type.Enum(["permitted", "always", "never"], { description: JOIN })),
 };
 
 export const MatrixConfig = channelConfig(FIELDS);

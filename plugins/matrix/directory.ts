@@ -2,16 +2,14 @@
 import { bounded } from "@svc/kit/channels";
 import { isGatewayError, matches, notFound, Type } from "@svc/sdk";
 import { ask, askFor, at, find, type Requester, whoami } from "./api.ts";
-import { RoomEvent, type StateEvent } from "./events.ts";
+import { RoomEvent } from "./events.ts";
 
-const MAX_ROOMS = 500;
-const MAX_EVENTS = 500;
-const MAX_PLACES = 5_000;
+const [MAX_ROOMS, MAX_EVENTS, MAX_PLACES] = [500, 500, 5_000];
 
 export interface Room {
   readonly name?: string | undefined;
   /** Display names of the joined members by id; empty: none. */
-  readonly members: Map<string, string>;
+  readonly members: ReadonlyMap<string, string>;
   readonly isEncrypted: boolean;
 }
 
@@ -50,7 +48,8 @@ export function directoryOf(memory: Memory, requester: Requester) {
       state(roomId, "m.room.encryption"),
     ]);
     const members = Object.entries(Object(joined)).map(([id, one]) => [id, textOf(Object(one).display_name)] as const);
-    const loaded = { name: nameOf(named), members: new Map(members), isEncrypted: encryption !== undefined };
+    const name = textOf(named?.["name"]) || undefined;
+    const loaded = { name, members: new Map(members), isEncrypted: encryption !== undefined };
     memory.rooms.set(roomId, loaded);
     return loaded;
   }
@@ -101,17 +100,6 @@ export function directoryOf(memory: Memory, requester: Requester) {
       return name === undefined || Object.values(await direct()).some((ids) => ids.includes(roomId));
     },
 
-    /** Applies a change to what is known about the room. */
-    change(roomId: string, { type, state_key: key, content }: StateEvent): void {
-      const found = memory.rooms.get(roomId);
-      if (!found || found === "unknown") return;
-      if (type === "m.room.name") memory.rooms.set(roomId, { ...found, name: nameOf(content) });
-      if (type === "m.room.encryption") memory.rooms.set(roomId, { ...found, isEncrypted: true });
-      if (type !== "m.room.member") return;
-      if (content["membership"] === "join") found.members.set(key, textOf(content["displayname"]));
-      else found.members.delete(key);
-    },
-
     async event(roomId: string, eventId: string): Promise<RoomEvent | undefined> {
       const kept = memory.events.get(eventId);
       if (kept) return kept;
@@ -137,4 +125,3 @@ export function directoryOf(memory: Memory, requester: Requester) {
 }
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : "");
-const nameOf = (content: Readonly<Record<string, unknown>> | undefined) => textOf(content?.["name"]) || undefined;

@@ -3,7 +3,7 @@ import { openStateFile, repeated, submitted } from "@svc/kit/channels";
 import { type Clock, GatewayError, isGatewayError, type Logger, matches, messageOf } from "@svc/sdk";
 import { pause, Type, unavailable } from "@svc/sdk";
 import type { ChannelRun } from "@svc/sdk/channels";
-import { ask, at, errcodeOf, whoami } from "./api.ts";
+import { ask, at, whoami } from "./api.ts";
 import type { Settings } from "./config.ts";
 import { createMemory, directoryOf, type Memory } from "./directory.ts";
 import { Batch, isMember, Page, READ, relatedId, Room, RoomEvent, StateEvent } from "./events.ts";
@@ -13,9 +13,10 @@ import { toInbound } from "./translate.ts";
 /** Milliseconds for the first request of an account: the server collects all rooms for it. */
 const FIRST_SYNC_MS = 120_000;
 /** Choice: events of a room in one batch, and those fetched after a gap. */
-const LIMIT = 100;
-const MAX_MISSED = 1_000;
+const [LIMIT, MAX_MISSED] = [100, 1_000];
 const DAY_MS = 86_400_000;
+/** Changes after which a room is looked up again. */
+const CHANGES = ["m.room.member", "m.room.name", "m.room.encryption"];
 const FILTER = { presence: { types: [] }, account_data: { types: ["m.direct"] } };
 const ROOM_FILTER = { ephemeral: { types: [] }, account_data: { types: [] }, timeline: { limit: LIMIT } };
 const NOTE =
@@ -63,20 +64,12 @@ export async function runAccount(run: ChannelRun<Settings>, { clock, log, memory
         if (since === undefined) connected();
         since = batch.next_batch;
       } catch (error) {
-        const isLost = since !== undefined && errcodeOf(error) === "M_UNKNOWN_POS";
-        if (isLost) log.warn({ account }, "the Matrix homeserver lost the position; reading from now on");
-        else if (!isGatewayError(error) || error.retryAfterMs === undefined) throw error;
-        else await waited(error.retryAfterMs, error.message);
-        if (isLost) since = undefined;
-        else if (since !== undefined) connected();
+        if (!isGatewayError(error) || error.retryAfterMs === undefined) throw error;
+        run.report({ state: "disconnected", detail: error.message });
+        await pause(error.retryAfterMs, clock, signal);
+        if (since !== undefined && !signal.aborted) connected();
       }
     }
-  }
-
-  async function waited(ms: number, detail: string): Promise<void> {
-    run.report({ state: "disconnected", detail });
-    await pause(ms, clock, signal);
-    signal.throwIfAborted();
   }
 
   /** @param since absent: only the position and open invitations; the agent reads nothing that is older */
@@ -127,7 +120,9 @@ export async function runAccount(run: ChannelRun<Settings>, { clock, log, memory
   async function acceptRoom(roomId: string, { state, timeline = {} }: Room, since: string): Promise<void> {
     const { events: latest = [], limited = false, prev_batch: before } = timeline;
     const changes = state?.events ?? [];
-    for (const event of changes) if (matches(StateEvent, event)) directory.change(roomId, event);
+    // Looked up again for the first message, so that all messages of the batch get the latest facts.
+    const isChange = (event: unknown) => matches(StateEvent, event) && CHANGES.includes(event.type);
+    if ([...changes, ...latest].some(isChange)) memory.rooms.set(roomId, "unknown");
     const memberships = [...changes, ...latest].filter((event) => isMember(event, me));
     const isNew = memberships.some(
       ({ content, unsigned }) => content["membership"] === "join" && unsigned?.prev_content?.["membership"] !== "join",
@@ -139,8 +134,8 @@ export async function runAccount(run: ChannelRun<Settings>, { clock, log, memory
       : 0;
     let last: string | undefined;
     for (const event of [...older, ...latest.slice(Math.max(0, start))]) {
-      if (matches(StateEvent, event)) directory.change(roomId, event);
-      else if (!matches(RoomEvent, event)) log.warn({ account, id: roomId }, "a malformed Matrix event was skipped");
+      if (matches(StateEvent, event)) continue;
+      if (!matches(RoomEvent, event)) log.warn({ account, id: roomId }, "a malformed Matrix event was skipped");
       else if (event.sender !== me && (await acceptEvent(roomId, event))) last = event.event_id;
     }
     if (last === undefined) return;

@@ -287,7 +287,7 @@ describe("a login", { timeout: 30_000 }, () => {
       /Invalid username or password; next: check user id and password/,
     ],
     ["a wrong token", { ...here, accessToken: "wrong" }, /next: copy the access token again/],
-    ["another server", { homeserverUrl: "server/sub", accessToken: TOKEN }, /not the address|check the address/],
+    ["another server", { homeserverUrl: "server/sub", accessToken: TOKEN }, /is not a homeserver; next:/],
     ["no address", { homeserverUrl: "ftp://x", accessToken: TOKEN }, /"ftp:\/\/x" is not a homeserver; next:/],
     ["nothing", { ...here }, /incomplete; next: enter user id and password/],
   ];
