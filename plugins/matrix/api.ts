@@ -37,7 +37,7 @@ export async function ask(requester: Requester, path: string, options: Options =
   const { homeserverUrl, accessToken, clock, signal } = requester;
   const { query, body, mimeType = "application/json", method = body ? "PUT" : "GET" } = options;
   const isFile = body instanceof Uint8Array;
-  const url = `${homeserverUrl}/_matrix/${path}${query ? `?${new URLSearchParams(query)}` : ""}`;
+  const url = `${homeserverUrl}/_matrix/${path}${query ? `?${new URLSearchParams(query).toString()}` : ""}`;
   const authorization = accessToken === "" ? {} : { authorization: `Bearer ${accessToken}` };
   const headers = body ? { ...authorization, "content-type": mimeType } : authorization;
   const init = { method, headers, ...(body ? { body: isFile ? body : JSON.stringify(body) } : {}) };

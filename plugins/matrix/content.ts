@@ -1,10 +1,9 @@
 /** Contents of outgoing events. Pure. */
-import type { MessagePoll, OutboundMedia, OutboundMessage } from "@svc/sdk/channels";
+import type { MessagePoll, OutboundMessage } from "@svc/sdk/channels";
 import { POLL_START } from "./events.ts";
 
 /** `@room` in a text, and names, notify nobody. */
 const QUIET = { "m.mentions": {} };
-const TYPES = { image: "m.image", audio: "m.audio", video: "m.video", file: "m.file" } as const;
 const CHARACTERS: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
 
 /** A text in HTML, as readable text. */
@@ -28,51 +27,31 @@ function textOf(html: string) {
 
 /** @param url of the uploaded file */
 export function messageOf({ text, media, silent, threadId, replyTo }: OutboundMessage, url: string): object {
-  return {
-    msgtype: silent === true ? "m.notice" : "m.text", // a notice raises no notification
-    ...(text === "" ? {} : textOf(text)),
-    ...(media ? fileOf(media, text, url) : {}),
-    ...QUIET,
-    ...relating(threadId, replyTo),
-  };
-}
-
-function fileOf({ kind, bytes, name, mimeType, isVoice }: OutboundMedia, text: string, url: string): object {
-  return {
-    msgtype: TYPES[kind],
-    ...(text === "" ? { body: name } : {}),
-    filename: name,
-    url,
-    info: { mimetype: mimeType, size: bytes.length },
-    ...(isVoice === true ? { "org.matrix.msc3245.voice": {}, "org.matrix.msc1767.audio": {} } : {}),
-  };
+  const words = text === "" ? { body: media?.name ?? "" } : textOf(text);
+  const end = { ...words, ...QUIET, ...relating(threadId, replyTo) };
+  if (!media) return { msgtype: silent === true ? "m.notice" : "m.text", ...end }; // a notice raises no notification
+  const { kind, bytes, name: filename, mimeType: mimetype, isVoice } = media;
+  const voice = isVoice === true ? { "org.matrix.msc3245.voice": {}, "org.matrix.msc1767.audio": {} } : {};
+  return { msgtype: `m.${kind}`, filename, url, info: { mimetype, size: bytes.length }, ...voice, ...end };
 }
 
 export function pollOf({ poll, threadId, replyTo }: OutboundMessage & { readonly poll: MessagePoll }): object {
   const { question, options, maxSelections, isAnonymous } = poll;
   const words = (text: string) => ({ "org.matrix.msc1767.text": text });
   const list = options.map((option, index) => `${index + 1}. ${option}`).join("\n");
-  return {
-    [POLL_START]: {
-      kind: `org.matrix.msc3381.poll.${isAnonymous === true ? "undisclosed" : "disclosed"}`,
-      max_selections: maxSelections,
-      question: words(question),
-      answers: options.map((option, index) => ({ id: String(index + 1), ...words(option) })),
-    },
-    ...words(`${question}\n${list}`),
-    ...QUIET,
-    ...relating(threadId, replyTo),
-  };
+  const kind = `org.matrix.msc3381.poll.${isAnonymous === true ? "undisclosed" : "disclosed"}`;
+  const answers = options.map((option, index) => ({ id: String(index + 1), ...words(option) }));
+  const start = { kind, max_selections: maxSelections, question: words(question), answers };
+  return { [POLL_START]: start, ...words(`${question}\n${list}`), ...QUIET, ...relating(threadId, replyTo) };
 }
 
 export function editOf(messageId: string, html: string): object {
-  return {
-    msgtype: "m.text",
-    body: `* ${plainOf(html)}`,
-    "m.new_content": { msgtype: "m.text", ...textOf(html), ...QUIET },
-    ...QUIET,
-    "m.relates_to": { rel_type: "m.replace", event_id: messageId },
-  };
+  const [text, relation] = [
+    { msgtype: "m.text", ...QUIET },
+    { rel_type: "m.replace", event_id: messageId },
+  ];
+  const content = { ...text, ...textOf(html) };
+  return { ...text, body: `* ${plainOf(html)}`, "m.new_content": content, "m.relates_to": relation };
 }
 
 /** Clients without threads show the message of a thread as an answer. */

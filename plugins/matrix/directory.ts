@@ -4,8 +4,6 @@ import { isGatewayError, matches, notFound, Type } from "@svc/sdk";
 import { ask, askFor, at, find, type Requester, whoami } from "./api.ts";
 import { RoomEvent } from "./events.ts";
 
-const [MAX_ROOMS, MAX_EVENTS, MAX_PLACES] = [500, 500, 5_000];
-
 export interface Room {
   readonly name?: string | undefined;
   /** Display names of the joined members by id; empty: none. */
@@ -21,16 +19,15 @@ export function createMemory() {
   return {
     me: undefined as string | undefined,
     direct: undefined as Readonly<Record<string, readonly string[]>> | undefined,
-    rooms: bounded<Room | "unknown">(MAX_ROOMS),
-    events: bounded<RoomEvent>(MAX_EVENTS),
+    rooms: bounded<Room | "unknown">(500),
+    events: bounded<RoomEvent>(500),
     /** Rooms by the id of an event in them. */
-    places: bounded<string>(MAX_PLACES),
+    places: bounded<string>(5_000),
     /** Day of the last note about encryption by room. */
-    explained: bounded<string>(MAX_ROOMS),
+    explained: bounded<string>(500),
   };
 }
 export type Memory = ReturnType<typeof createMemory>;
-export type Directory = ReturnType<typeof directoryOf>;
 
 /** Functions that return a promise throw as `ask`. */
 export function directoryOf(memory: Memory, requester: Requester) {

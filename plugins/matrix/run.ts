@@ -50,7 +50,7 @@ export async function runAccount(run: ChannelRun<Settings>, { clock, log, memory
     const { userId = me, homeserverUrl } = settings;
     if (userId !== me)
       throw new GatewayError("NOT_LINKED", `the access token belongs to ${me}, not to ${userId}; next: log in again`);
-    Object.assign(memory, createMemory(), { me }); // it may have changed while the account did not run
+    Object.assign(memory, { me, direct: undefined, rooms: createMemory().rooms }); // they may have changed meanwhile
     const stored = await openStateFile(file, Type.Object({ userId: Type.String(), since: Type.String() }));
     let since = stored.value?.userId === me ? stored.value.since : undefined;
     const connected = () => run.report({ state: "connected", detail: `${me} on ${homeserverUrl}` });

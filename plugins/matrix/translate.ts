@@ -15,12 +15,6 @@ export interface EventFacts {
   readonly related?: RoomEvent | undefined;
 }
 
-const MEDIA: Partial<Record<string, MediaKind>> = {
-  "m.image": "image",
-  "m.audio": "audio",
-  "m.video": "video",
-  "m.file": "file",
-};
 /** Address of a file: server and id. */
 export const MXC = /^mxc:\/\/([\w[][\w.:[\]-]*)\/([\w-]+)$/;
 
@@ -102,7 +96,7 @@ function wordsOf(content: Json, eventType: string): Pick<InboundMessage, "text" 
     const place = { latitude: Number(latitude), longitude: Number(longitude) };
     return { text: "", location: body === "" ? place : { ...place, name: body } };
   }
-  const kind = MEDIA[type];
+  const kind = /^m\.(image|audio|video|file)$/.exec(type)?.[1] as MediaKind | undefined; // these are the kinds
   if (kind === undefined) return undefined;
   const { mimetype, size } = objectOf(content["info"]);
   const [ref, mimeType, filename] = [textOf(content["url"]), textOf(mimetype), textOf(content["filename"])];
@@ -126,10 +120,8 @@ function withoutQuote(content: Json): string {
   return isReply ? body.replace(/^> <@[^\n]*\n(?:>[^\n]*\n)*\n?/, "") : body;
 }
 
-function threadOf(event: RoomEvent): string | undefined {
-  const { rel_type: type, event_id: id } = relationOf(event);
-  return type === "m.thread" ? id : undefined;
-}
+const threadOf = (event: RoomEvent) =>
+  relationOf(event).rel_type === "m.thread" ? relationOf(event).event_id : undefined;
 
 function replyOf(event: RoomEvent, { me, room, related }: EventFacts): Pick<InboundMessage, "replyTo"> {
   const messageId = related?.event_id ?? relationOf(event)["m.in_reply_to"]?.event_id;

@@ -200,7 +200,7 @@ describe("beside messages", { timeout: 30_000 }, () => {
     await channel.react?.({ ...reaction, emoji: "❤️" });
     server.faults.push({ matches: SEND, status: 400, body: { errcode: "M_DUPLICATE_ANNOTATION", error: "twice" } });
     await channel.react?.(reaction);
-    const [own] = server.sent.filter(({ event }) => event.type === "m.reaction");
+    const own = server.sent.find(({ event }) => event.type === "m.reaction");
     await channel.react?.({ ...reaction, remove: true });
     assert.equal(
       server
