@@ -2,7 +2,7 @@
 import { openStateFile, repeated, submitted } from "@svc/kit/channels";
 import { type Clock, GatewayError, isGatewayError, type Logger, matches, messageOf } from "@svc/sdk";
 import { pause, Type, unavailable } from "@svc/sdk";
-import type { ChannelRun } from "@svc/sdk/channels";
+import type { ChannelRun, InboundMessage } from "@svc/sdk/channels";
 import { ask, at, whoami } from "./api.ts";
 import type { Settings } from "./config.ts";
 import { createMemory, directoryOf, type Memory } from "./directory.ts";
@@ -168,7 +168,12 @@ export async function runAccount(run: ChannelRun<Settings>, { clock, log, memory
     const isDirect = (await known("the list of direct chats", () => directory.isDirect(roomId, room))) === true;
     memory.events.set(event.event_id, event);
     memory.places.set(event.event_id, roomId);
-    const message = toInbound(event, { me, roomId, room, isDirect, related });
+    let message: InboundMessage | undefined;
+    try {
+      message = toInbound(event, { me, roomId, room, isDirect, related });
+    } catch (error) {
+      log.warn({ account, id: event.event_id, reason: messageOf(error) }, "a malformed Matrix event was skipped");
+    }
     if (!message) return false;
     // An answer after a restart finds the room by it.
     if (isDirect) await known("to remember a direct chat", () => directory.useDirect(event.sender, roomId));

@@ -131,7 +131,7 @@ function replyOf(event: RoomEvent, { me, room, related }: EventFacts): Pick<Inbo
   return { replyTo: { messageId, ...(text === "" ? {} : { text }), senderName, isOwn: related.sender === me } };
 }
 
-const escaped = (text: string) => text.replace(/[.\\^$*+?()[\]{}|-]/g, String.raw`\$&`);
+const escaped = (text: string) => text.replace(/[.\\^$*+?()[\]{}|]/g, String.raw`\$&`);
 
 /** Whether a text addresses the bot, and the text without its name at the start. */
 function addressed(content: Json, text: string, me: string, name: string) {

@@ -204,7 +204,7 @@ export async function startServer(t: { after(cleanUp: () => void): void }) {
     requests.push(own);
     const reply = (body: object | string, status = 200, headers = {}) =>
       response
-        .writeHead(status, { "content-type": "application/json", connection: "close", ...headers })
+        .writeHead(status, { "content-type": "application/json", ...headers })
         .end(typeof body === "string" ? body : JSON.stringify(body));
     const index = faults.findIndex(({ matches }) => matches.test(own.call));
     const [fault] = index === -1 ? [] : faults.splice(index, 1);

@@ -262,6 +262,14 @@ describe("a mention", () => {
     });
 });
 
+it("finds a bot whose name has characters of regular expressions", () => {
+  const me = "@my-bot.2+x:test";
+  const members = new Map([[me, "Bot (2) [x] a-b"]]);
+  const facts = { me, roomId: TOWN, room: { ...room, members }, isDirect: false };
+  for (const body of ["Bot (2) [x] a-b: hi", "@my-bot.2+x hi", "my-bot.2+x, hi"])
+    assert.equal(toInbound(text(body, { "m.mentions": { user_ids: [me] } }), facts)?.text, "hi");
+});
+
 it("reads addresses", () => {
   const room12 = "!9t4T1Nq_7Hf4vO1LwSxCzXk2aJbQeRgYuPmDnFiKoWs";
   const cases: readonly [string, string | undefined][] = [
