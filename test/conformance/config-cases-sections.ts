@@ -53,6 +53,11 @@ function talkKeys(part: string, changed: string): Record<string, Given> {
 const key = (apiKey: object) => ({ remote: { apiKey } });
 
 export const SECTIONS_GIVEN: Readonly<Record<string, Given>> = {
+  "channels.msteams.appId": { values: ["00000000-0000-4000-8000-000000000001"] },
+  "channels.signal.account": { values: ["+15550001111"] },
+  "channels.website.allowedOrigins": { values: [["https://shop.example"]] },
+  "channels.website.knownVisitors.*": { values: ["0".repeat(64)] },
+  "channels.whatsapp.phoneNumberId": { values: ["10000"] },
   "channels.slack.botToken": { values: ["xoxb-sample"] },
   "channels.slack.appToken": { values: ["xapp-sample"] },
   "channels.slack.slashCommand": { values: ["/other"] },
