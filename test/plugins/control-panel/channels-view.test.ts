@@ -34,7 +34,7 @@ it("shows the accounts, lets people in by code, and changes settings", { skip, t
     await work.getByText("needs a login").waitFor();
     await work.getByText("logged out on the phone").waitFor();
     await work.getByText("Next: Log in").waitFor();
-    await page.getByText("Not set up: Discord, Mattermost, Slack, Telegram").waitFor();
+    await page.getByText(/^Not set up: Discord, .*Mattermost, .*Telegram/).waitFor();
   });
 
   await t.test("a probe of one account, and its failure", async () => {
