@@ -3,7 +3,7 @@
  * the message, or while it answers. Every message is answered. Networks that recognize a repeated message show each answer
  * once; for the others, the number of repetitions is printed.
  *
- * SVC_FAULT_ROUNDS sets twice the number of kills for each network (default 4): the networks share most of the code.
+ * SVC_FAULT_ROUNDS sets three times the number of kills for each network (default 4): the networks share most of the code.
  * SVC_FAULT_SEED repeats a run.
  */
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ const LATEST_CONNECTION_MS = 1_000;
 const PATIENCE_MS = 30_000;
 /** Half of the kills with each. */
 const STREAMING = ["off", "draft"] as const;
-const KILLS = Math.ceil(ROUNDS / 2 / STREAMING.length);
+const KILLS = Math.ceil(ROUNDS / 3 / STREAMING.length);
 
 const OUTSIDE = new Set(channelPlugins().flatMap(({ plugin, isBundled }) => (isBundled ? [] : [plugin])));
 

@@ -60,7 +60,7 @@ async function logIn(client: GatewayClient, network: TestNetwork, values: Readon
 }
 
 for (const [name, start] of Object.entries(NETWORKS)) {
-  describe(name, { timeout: 60_000 }, () => {
+  describe(name, { timeout: 300_000 }, () => {
     it("is set up with a login, lets a stranger in by code, answers, obeys commands and forgets nothing", async (t) => {
       const network = await start(t);
       const { client, account, stateDir } = await gatewayFor(t, name, network);

@@ -19,7 +19,7 @@ async function openImsg(t: TestContext) {
   return { imsg, place, channel, ...sceneOf(channel) };
 }
 
-describe("the plugin imessage with imsg", { timeout: 60_000 }, () => {
+describe("the plugin imessage with imsg", { timeout: 120_000 }, () => {
   it("receives what is new, continues after the last message, and ends the program with the run", async (t) => {
     const { imsg, start } = await openImsg(t);
     imsg.says("too old");

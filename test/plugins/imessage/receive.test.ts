@@ -10,7 +10,7 @@ import { ANN, DIRECT, PASSWORD, startServer } from "./server.ts";
 
 const texts = (messages: readonly { readonly text: string }[]) => messages.map(({ text }) => text);
 
-describe("the plugin imessage receives from BlueBubbles", { timeout: 60_000 }, () => {
+describe("the plugin imessage receives from BlueBubbles", { timeout: 120_000 }, () => {
   it("nothing from before its first run, and everything since, also what it missed", async (t) => {
     const { server, start } = await openScene(t);
     server.says("too old");

@@ -84,11 +84,11 @@ export function sceneOf(channel: Channel) {
         stop,
         proofs: () => proofs,
         async received(count: number) {
-          await until(() => messages.length >= count, `${count} messages`, 5_000);
+          await until(() => messages.length >= count, `${count} messages`);
           return messages;
         },
         reported: (state: ChannelReport["state"]) =>
-          until(() => reports.at(-1)?.state === state, `the report ${state}`, 5_000),
+          until(() => reports.at(-1)?.state === state, `the report ${state}`),
       };
     },
   };

@@ -6,7 +6,7 @@ import { ANN, DIRECT, GROUP, PASSWORD } from "./server.ts";
 
 const PHOTO = { kind: "image", bytes: Buffer.from("bytes"), name: "a.png", mimeType: "image/png" } as const;
 
-describe("the plugin imessage sends to BlueBubbles", { timeout: 60_000 }, () => {
+describe("the plugin imessage sends to BlueBubbles", { timeout: 120_000 }, () => {
   it("texts to a chat, a group, and a person without a chat", async (t) => {
     const { server, send } = await openScene(t);
     const { messageId } = await send({ text: "one", replyTo: "G0" });

@@ -46,7 +46,7 @@ async function startCrabline(t: TestContext) {
   return { heard, seen, says, settings: { homeserverUrl: baseUrl, accessToken, syncTimeoutMs: 1_000 } };
 }
 
-describe("the channel matrix", { timeout: 60_000 }, () => {
+describe("the channel matrix", { timeout: 120_000 }, () => {
   it("keeps the contract with crabline", async (t) => {
     const { settings, says, heard } = await startCrabline(t);
     const channel = await channelOf(t, settings);

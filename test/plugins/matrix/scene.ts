@@ -94,11 +94,11 @@ export function sceneOf(channel: Channel) {
         stop,
         proofs: () => proofs,
         async received(number: number) {
-          await until(() => messages.length >= number, `${number} messages`, 5_000);
+          await until(() => messages.length >= number, `${number} messages`);
           return messages;
         },
         reported: (state: ChannelReport["state"]) =>
-          until(() => reports.at(-1)?.state === state, `the report ${state}`, 5_000),
+          until(() => reports.at(-1)?.state === state, `the report ${state}`),
       };
     },
   };

@@ -248,7 +248,7 @@ export async function startServer(t: { after(cleanUp: () => void): void }) {
     direct: () => direct,
     /** The request with this number, when it has arrived. */
     async request(pattern: RegExp, number = 1): Promise<Request> {
-      await until(() => of(pattern).length >= number, `${pattern} number ${number}`, 5_000);
+      await until(() => of(pattern).length >= number, `${pattern} number ${number}`);
       return of(pattern)[number - 1] as Request; // waited for
     },
     /** Contents of the events that the bot has sent. */

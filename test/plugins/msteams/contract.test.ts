@@ -4,7 +4,7 @@ import { channelContract } from "@svc/sdk/testing";
 import { openScene } from "./scene.ts";
 import { ADA, said, TOWN } from "./server.ts";
 
-it("keeps the contract of a channel", { timeout: 60_000 }, async (t) => {
+it("keeps the contract of a channel", { timeout: 120_000 }, async (t) => {
   const { server, channel, meet } = await openScene(t);
   const first = await meet();
   const conversation = { id: `${TOWN};messageid=1700000000001`, conversationType: "channel" };

@@ -15,7 +15,7 @@ import { pluginOf } from "../../plugin-of.ts";
 import { until } from "../../until.ts";
 import { ADA, said, SECRETS, startServer } from "./server.ts";
 
-export const SUITE_MS = 30_000;
+export const SUITE_MS = 120_000;
 
 /** Asserts an error of the gateway that hides all secrets. */
 export const rejects = (promise: unknown, code: string, message: RegExp) =>
@@ -77,8 +77,7 @@ export async function openScene(t: TestContext, settings: object = {}, stateDir?
       reports,
       ended,
       stop,
-      reported: (state: ChannelReport["state"]) =>
-        until(() => reports.at(-1)?.state === state, `the report ${state}`, 5_000),
+      reported: (state: ChannelReport["state"]) => until(() => reports.at(-1)?.state === state, `the report ${state}`),
     };
   }
 

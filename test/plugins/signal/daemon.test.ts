@@ -52,7 +52,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe("signal-cli", { timeout: 60_000 }, () => {
+describe("signal-cli", { timeout: 120_000 }, () => {
   it("runs while an account uses it, and is started again after its end", async (t) => {
     const { command, lines, pid } = await program(t);
     const { run, channel, facts } = await scene(t, { account: OWN, command, dataDir: "keys" });

@@ -14,7 +14,7 @@ import { pluginOf } from "../../plugin-of.ts";
 import { until } from "../../until.ts";
 import { meet, openSocket, ORIGIN, type SocketOptions } from "./visitor.ts";
 
-export const SUITE_MS = 60_000;
+export const SUITE_MS = 120_000;
 
 export interface SceneOptions {
   readonly stateDir?: string;

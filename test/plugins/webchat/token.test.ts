@@ -10,7 +10,7 @@ import { meet, openSocket, ORIGIN } from "./visitor.ts";
 
 it(
   "a stolen token opens no other account, session, route or connection, and is stored nowhere",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (t) => {
     const website = { allowedOrigins: [ORIGIN], accounts: { default: {}, other: {} } };
     const plugins = ["webchat", "devices", "http-chat", "http-tools", "http-responses", "chat"];

@@ -62,7 +62,7 @@ export async function openSocket(
     frames,
     send: (frame) => ws.send(typeof frame === "string" ? frame : JSON.stringify(frame)),
     async next(type, count = 1) {
-      await until(() => ofType(type).length >= count, `${count} frames ${type}`, 10_000);
+      await until(() => ofType(type).length >= count, `${count} frames ${type}`);
       return ofType(type)[count - 1] as FrameOf<typeof type>;
     },
     close: () => ws.close(),

@@ -11,7 +11,7 @@ import { until } from "../../until.ts";
 import { ADA, NUMBER_ID, SECRET, startServer, TOKEN, VERIFY } from "./server.ts";
 
 /** Milliseconds after which a group of tests has failed. */
-export const SUITE_MS = 60_000;
+export const SUITE_MS = 120_000;
 export const LOGIN = { phoneNumberId: NUMBER_ID, accessToken: TOKEN, appSecret: SECRET, verifyToken: VERIFY };
 
 /** Asserts that nothing shows a secret. */
@@ -74,7 +74,7 @@ export async function openScene(t: { after(cleanUp: () => Promise<void>): void }
     const stop = () => (stopping.abort(), ended);
     t.after(() => stop().catch(() => undefined));
     const reported = (state: ChannelReport["state"]) =>
-      until(() => reports.at(-1)?.state === state, `the report ${state}`, 5_000);
+      until(() => reports.at(-1)?.state === state, `the report ${state}`);
     return { messages, reports, ended, stop, reported, proofs: () => proofs };
   }
 
