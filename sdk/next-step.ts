@@ -12,11 +12,11 @@ export interface NextStep {
 
 /**
  * Puts the next step of a refusal on its own line, as all commands show it. A next step within the message (`... Next:
- * svc x`) is moved to its own line; a message that names an `svc` command stays unchanged, and so do other errors.
+ * svc x`, `...; next: svc x`) is moved to its own line; a message that names an `svc` command stays unchanged, and so do other errors.
  */
 export function withNext(thrown: unknown, next: NextStep): unknown {
   if (!isGatewayError(thrown)) return thrown;
-  const own = thrown.message.replace(/[.;]? Next: /, "\nNext: ");
+  const own = thrown.message.replace(/[.;]? Next: |; next: /, "\nNext: ");
   const step = namesNextStep(own) || /\bsvc [a-z]/.test(own) ? undefined : stepAfter(thrown, next);
   const message = step === undefined ? own : `${own}\nNext: ${step}`;
   if (message === thrown.message) return thrown;
@@ -28,9 +28,9 @@ export function withNext(thrown: unknown, next: NextStep): unknown {
   });
 }
 
-/** Whether a message already has a line with the next step, so that commands add none. */
+/** Whether a message already names the next step, so that commands add none. */
 export function namesNextStep(message: string): boolean {
-  return /^Next: /m.test(message);
+  return /^Next: |; next: /m.test(message);
 }
 
 function stepAfter(refusal: GatewayError, { plugin, step }: NextStep): string | undefined {

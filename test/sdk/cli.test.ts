@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
-import { askText, askYes } from "@svc/sdk/cli";
+import { GatewayError } from "@svc/sdk";
+import { askText, askYes, withNext } from "@svc/sdk/cli";
 
 /** A terminal at which a person types `typed`; "end" ends the input. */
 function terminal(typed: string) {
@@ -36,4 +37,17 @@ describe("a question in a terminal", { timeout: 60_000 }, () => {
     const means = (typed: string) => askYes("Write it?", terminal(`${typed}\n`));
     assert.deepEqual(await Promise.all(["y", "YES", "yess", "", "n"].map(means)), [true, true, false, false, false]);
   });
+});
+
+describe("the next step after a refusal", () => {
+  for (const [message, expected] of [
+    ["it is not there", "it is not there\nNext: svc help"],
+    ["it is not there. Next: look again", "it is not there\nNext: look again"],
+    ["it is not there; next: look again", "it is not there\nNext: look again"],
+    ["run svc doctor first", "run svc doctor first"],
+  ] as const)
+    it(message, () => {
+      const shown = withNext(new GatewayError("NOT_FOUND", message), { plugin: "none", step: "svc help" });
+      assert.equal((shown as GatewayError).message, expected); // as it was given
+    });
 });
