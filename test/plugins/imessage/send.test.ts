@@ -14,18 +14,18 @@ describe("the plugin imessage sends to BlueBubbles", { timeout: 120_000 }, () =>
     await send({ text: "two", to: `chat:${GROUP}` });
     await send({ text: "three", to: "bob@example.com" });
     await send({ text: "four", to: "bob@example.com" });
-    const tempGuid = `svc-${"0".repeat(32)}`;
-    const sent = { tempGuid, method: "apple-script" };
+    const sent = (count: number) => ({ tempGuid: `svc-${"0".repeat(31)}${count}`, method: "apple-script" });
     assert.deepEqual(
       server.of(/message\/text$/).map(({ body }) => body),
       [
-        { chatGuid: DIRECT, message: "one", ...sent },
-        { chatGuid: GROUP, message: "two", ...sent },
-        { chatGuid: "iMessage;-;bob@example.com", message: "four", ...sent },
+        { chatGuid: DIRECT, message: "one", ...sent(1) },
+        { chatGuid: GROUP, message: "two", ...sent(2) },
+        { chatGuid: "iMessage;-;bob@example.com", message: "four", ...sent(4) },
       ],
     );
     const [created] = server.of(/chat\/new$/);
-    assert.deepEqual(created?.body, { addresses: ["bob@example.com"], message: "three", service: "iMessage", ...sent });
+    const body = { addresses: ["bob@example.com"], message: "three", service: "iMessage", ...sent(3) };
+    assert.deepEqual(created?.body, body);
   });
 
   it("answers, voice messages, tapbacks and edits with the private API", async (t) => {
