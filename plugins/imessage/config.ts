@@ -1,11 +1,9 @@
 /** The configuration section `channels.imessage`, converted to account settings. */
 import { createHmac } from "node:crypto";
-import { accountsOf as readAccounts, channelConfig } from "@svc/kit/channels";
+import { accountsOf as readAccounts, ADDRESS_PATTERN, channelConfig, trimmedAddress } from "@svc/kit/channels";
 import { misconfigured, type Static, Type } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 
-/** `http(s)` addresses without credentials, query and fragment: they appear in errors. */
-export const ADDRESS = String.raw`^https?://[^\s/?#@]+(/[^\s?#@]*)?$`;
 /** Milliseconds between two polls, unless the configuration sets another value. */
 const POLL_MS = 15_000;
 /** Path of the route to which BlueBubbles reports, before the id of the account. */
@@ -16,10 +14,10 @@ const text = (description: string, more: object = {}) =>
 const words = Type.Array(Type.String({ minLength: 1 }), { minItems: 1 });
 
 const FIELDS = {
-  serverUrl: text("address of the BlueBubbles server, e.g. http://mac.local:1234", { pattern: ADDRESS }),
+  serverUrl: text("address of the BlueBubbles server, e.g. http://mac.local:1234", { pattern: ADDRESS_PATTERN }),
   password: text("password of the BlueBubbles server", { sensitive: true }),
   callbackUrl: text("address of this gateway that the Mac can reach; default: messages arrive with the next poll", {
-    pattern: ADDRESS,
+    pattern: ADDRESS_PATTERN,
   }),
   privateApi: Type.Optional(
     Type.Boolean({
@@ -64,17 +62,14 @@ export function accountsOf(config: IMessageConfig): ChannelAccount<Settings>[] {
     if (isImsg && serverUrl !== "") misconfigured(`${path}/command`, "set either serverUrl or command; remove one");
     if (isImsg && privateApi)
       misconfigured(`${path}/privateApi`, "it belongs to BlueBubbles; remove it beside command");
-    const callback = callbackUrl === undefined ? {} : { callbackUrl: trimmed(callbackUrl) };
-    const login = { serverUrl: trimmed(serverUrl), password, command: wordsOf(command) };
+    const callback = callbackUrl === undefined ? {} : { callbackUrl: trimmedAddress(callbackUrl) };
+    const login = { serverUrl: trimmedAddress(serverUrl), password, command: wordsOf(command) };
     const isConfigured = isImsg || (serverUrl !== "" && password !== "");
     return { isConfigured, settings: { ...login, ...callback, privateApi, pollMs } };
   });
   // Apple accepts five edits of a message and shows each one, so a draft is only written if the configuration asks for it.
   return accounts.map((account) => ({ streaming: "off", ...account }));
 }
-
-/** Without slashes at the end. */
-export const trimmed = (address: string) => address.replace(/\/+$/, "");
 
 export const wordsOf = (command: string | readonly string[]) =>
   typeof command === "string" ? command.split(/\s+/).filter((word) => word !== "") : command;

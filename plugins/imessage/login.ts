@@ -1,7 +1,8 @@
 /** Login: checks the address and the password with the BlueBubbles server, or starts imsg. */
+import { isAddress, trimmedAddress } from "@svc/kit/channels";
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { ChannelLoginSteps } from "@svc/sdk/channels";
-import { ADDRESS, type Settings, trimmed, wordsOf } from "./config.ts";
+import { type Settings, wordsOf } from "./config.ts";
 import type { Identity } from "./server.ts";
 
 /** Key, label and help. */
@@ -31,11 +32,11 @@ export function createLogin(
     async next({ answers, signal }) {
       const entered = (key: string) => answers[key]?.trim() ?? "";
       const [password, command] = [entered("password"), entered("command")];
-      const [serverUrl, callbackUrl] = [trimmed(entered("serverUrl")), trimmed(entered("callbackUrl"))];
+      const [serverUrl, callbackUrl] = [trimmedAddress(entered("serverUrl")), trimmedAddress(entered("callbackUrl"))];
       if ((serverUrl === "") === (command === ""))
         invalidRequest("enter either the address of the BlueBubbles server or the command that starts imsg");
       for (const address of [serverUrl, callbackUrl])
-        if (address !== "" && !new RegExp(ADDRESS).test(address))
+        if (address !== "" && !isAddress(address))
           invalidRequest(`"${address}" is not an address; write it as http://mac.local:1234`);
       if (serverUrl !== "" && password === "")
         invalidRequest("the password is missing; see the settings of BlueBubbles");

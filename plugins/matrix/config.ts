@@ -1,9 +1,6 @@
 /** The configuration section `channels.matrix`, converted to account settings. */
-import { accountsOf as readAccounts, channelConfig } from "@svc/kit/channels";
+import { accountsOf as readAccounts, ADDRESS_PATTERN, channelConfig, trimmedAddress } from "@svc/kit/channels";
 import { type Static, Type } from "@svc/sdk";
-
-/** `http(s)` addresses without credentials, query and fragment: they appear in errors. */
-export const ADDRESS = String.raw`^https?://[^\s/?#@]+(/[^\s?#@]*)?$`;
 
 const text = (description: string, more: object = {}) =>
   Type.Optional(Type.String({ minLength: 1, description, ...more }));
@@ -12,7 +9,9 @@ const SYNC = "milliseconds that the server holds a request; 1.5 times as long is
 const JOIN = "accepted invitations; permitted: direct chats and rooms listed in `groups`; default permitted";
 
 const FIELDS = {
-  homeserverUrl: text("address of the homeserver, e.g. https://matrix.example.com; required", { pattern: ADDRESS }),
+  homeserverUrl: text("address of the homeserver, e.g. https://matrix.example.com; required", {
+    pattern: ADDRESS_PATTERN,
+  }),
   accessToken: text("access token of the bot's account; required", { sensitive: true }),
   userId: text("user id of the bot; a token of another account is refused", { pattern: String.raw`^@[^\s:]+:\S+$` }),
   syncTimeoutMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 120_000, description: SYNC })),
@@ -37,12 +36,9 @@ export interface Settings {
 export function accountsOf(config: Static<typeof MatrixConfig>) {
   return readAccounts<typeof FIELDS, Settings>(config, (own) => {
     const { accessToken = "", userId, syncTimeoutMs = 30_000, autoJoin = "permitted" } = own;
-    const homeserverUrl = trimmed(own.homeserverUrl ?? "");
+    const homeserverUrl = trimmedAddress(own.homeserverUrl ?? "");
     const settings = { homeserverUrl, accessToken, syncTimeoutMs, autoJoin, groups: Object.keys(own.groups ?? {}) };
     const isConfigured = homeserverUrl !== "" && accessToken !== "";
     return { isConfigured, settings: userId === undefined ? settings : { ...settings, userId } };
   });
 }
-
-/** Without slashes at the end. */
-export const trimmed = (address: string) => address.replace(/\/+$/, "");

@@ -1,8 +1,9 @@
 /** Login with a password or an access token, logout, and the check of an account. */
+import { isAddress, trimmedAddress } from "@svc/kit/channels";
 import { type Clock, GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { ChannelCall, ChannelLoginSteps, LogoutReceipt } from "@svc/sdk/channels";
 import { ask, askFor, discover, errcodeOf, type Requester, whoami } from "./api.ts";
-import { ADDRESS, type Settings, trimmed } from "./config.ts";
+import type { Settings } from "./config.ts";
 
 type Timer = Pick<Clock, "setTimeout">;
 
@@ -31,10 +32,10 @@ export function createLogin(clock: Timer, addressOf: (accountId: string) => stri
     async next({ accountId, answers, signal }) {
       const { homeserverUrl: server = "", userId = "", password = "", accessToken: entered = "" } = answers;
       const [, serverOfId = ""] = /^@[^:]*:(.+)$/.exec(userId.trim()) ?? [];
-      const named = trimmed(server.trim()) || addressOf(accountId) || serverOfId;
+      const named = trimmedAddress(server.trim()) || addressOf(accountId) || serverOfId;
       const isName = /^[\w.-]+(?::\d+)?$/.test(named);
-      const homeserverUrl = trimmed(isName ? await discover(named, { clock, signal }) : named);
-      if (!new RegExp(ADDRESS).test(homeserverUrl))
+      const homeserverUrl = trimmedAddress(isName ? await discover(named, { clock, signal }) : named);
+      if (!isAddress(homeserverUrl))
         invalidRequest(`"${homeserverUrl}" is not a homeserver; next: write it as https://matrix.example.com`);
       const visitor: Requester = { homeserverUrl, accessToken: "", clock, signal };
       try {

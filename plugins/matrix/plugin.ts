@@ -4,10 +4,11 @@
  * `api.ts` is the only file that uses the network, `run.ts` receives, `outgoing.ts` sends; this file connects them to the
  * gateway.
  */
+import { trimmedAddress } from "@svc/kit/channels";
 import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
-import { accountsOf, MatrixConfig, type Settings, trimmed } from "./config.ts";
+import { accountsOf, MatrixConfig, type Settings } from "./config.ts";
 import { createMemory, type Memory } from "./directory.ts";
 import { createLogin, logOut, probe } from "./login.ts";
 import { createOutgoing } from "./outgoing.ts";
@@ -23,7 +24,7 @@ export default definePlugin({
   setup(gateway) {
     const { clock, log } = gateway;
     const accounts = accountsOf(gateway.config);
-    const known = trimmed(gateway.config.homeserverUrl ?? "");
+    const known = trimmedAddress(gateway.config.homeserverUrl ?? "");
     const memories = new Map<string, Memory>();
     const memoryOf = (accountId: string) => {
       const memory = memories.get(accountId) ?? createMemory();

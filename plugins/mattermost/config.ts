@@ -1,10 +1,8 @@
 /** The configuration section `channels.mattermost`, converted to account settings. */
-import { accountsOf as readAccounts, channelConfig } from "@svc/kit/channels";
+import { accountsOf as readAccounts, ADDRESS_PATTERN, channelConfig, trimmedAddress } from "@svc/kit/channels";
 import { type Static, Type } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 
-/** `http(s)` addresses without credentials, query and fragment: they appear in errors. */
-export const ADDRESS = String.raw`^https?://[^\s/?#@]+(/[^\s?#@]*)?$`;
 /** Milliseconds between two pings, unless the configuration sets another value. */
 const PING_MS = 2_000;
 
@@ -12,11 +10,11 @@ const text = (description: string, more: object = {}) =>
   Type.Optional(Type.String({ minLength: 1, description, ...more }));
 
 const FIELDS = {
-  baseUrl: text("address of the Mattermost server, e.g. https://chat.example.com", { pattern: ADDRESS }),
+  baseUrl: text("address of the Mattermost server, e.g. https://chat.example.com", { pattern: ADDRESS_PATTERN }),
   botToken: text("access token of the bot account", { sensitive: true }),
   callbackUrl: text(
     "address of this gateway that the Mattermost server can reach; needed for buttons and the slash command",
-    { pattern: ADDRESS },
+    { pattern: ADDRESS_PATTERN },
   ),
   slashCommandToken: text("token of the custom slash command that an administrator created", { sensitive: true }),
   pingMs: Type.Optional(
@@ -47,17 +45,12 @@ export function accountsOf(config: MattermostConfig): ChannelAccount<Settings>[]
     return {
       isConfigured: baseUrl !== "" && botToken !== "",
       settings: {
-        baseUrl: trimmed(baseUrl),
+        baseUrl: trimmedAddress(baseUrl),
         botToken,
         pingMs,
-        ...(callbackUrl === undefined ? {} : { callbackUrl: trimmed(callbackUrl) }),
+        ...(callbackUrl === undefined ? {} : { callbackUrl: trimmedAddress(callbackUrl) }),
         ...(slashCommandToken === undefined ? {} : { slashCommandToken }),
       },
     };
   });
-}
-
-/** Without slashes at the end. */
-export function trimmed(address: string): string {
-  return address.replace(/\/+$/, "");
 }

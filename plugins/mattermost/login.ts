@@ -1,8 +1,9 @@
 /** Login: checks the address and the token with the server. */
+import { isAddress, trimmedAddress } from "@svc/kit/channels";
 import { type Clock, GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { ChannelCall, ChannelLoginSteps } from "@svc/sdk/channels";
 import { find, identify } from "./api.ts";
-import { ADDRESS, type Settings, trimmed } from "./config.ts";
+import type { Settings } from "./config.ts";
 
 type Clocked = { readonly clock: Pick<Clock, "setTimeout"> };
 
@@ -45,12 +46,12 @@ export function createLogin({ clock }: Clocked, addressOf: (accountId: string) =
 
     async next({ accountId, answers, signal }) {
       const entered = (key: string) => answers[key]?.trim() ?? "";
-      const [address, callbackUrl] = [trimmed(entered("baseUrl")), trimmed(entered("callbackUrl"))];
+      const [address, callbackUrl] = [trimmedAddress(entered("baseUrl")), trimmedAddress(entered("callbackUrl"))];
       const baseUrl = address || addressOf(accountId);
       const [botToken, slashCommandToken] = [entered("botToken"), entered("slashCommandToken")];
-      if (!new RegExp(ADDRESS).test(baseUrl))
+      if (!isAddress(baseUrl))
         invalidRequest(`"${baseUrl}" is not the address of a server; write it as https://chat.example.com`);
-      if (callbackUrl !== "" && !new RegExp(ADDRESS).test(callbackUrl))
+      if (callbackUrl !== "" && !isAddress(callbackUrl))
         invalidRequest(
           `"${callbackUrl}" is not an address; write it as https://gateway.example.com, or leave it empty`,
         );

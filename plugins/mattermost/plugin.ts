@@ -4,11 +4,12 @@
  * `run.ts` receives, `outgoing.ts` sends, `routes.ts` answers the server's own requests; this file connects them to the
  * gateway.
  */
+import { trimmedAddress } from "@svc/kit/channels";
 import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
 import { routeOf } from "./buttons.ts";
-import { accountsOf, MattermostConfig, type Settings, trimmed } from "./config.ts";
+import { accountsOf, MattermostConfig, type Settings } from "./config.ts";
 import { createLogin, probe } from "./login.ts";
 import { createOutgoing } from "./outgoing.ts";
 import { createRoutes } from "./routes.ts";
@@ -55,7 +56,7 @@ export default definePlugin({
       ...outgoing,
       login: createLogin(
         { clock },
-        (accountId) => accounts.find(({ id }) => id === accountId)?.settings.baseUrl ?? trimmed(baseUrl),
+        (accountId) => accounts.find(({ id }) => id === accountId)?.settings.baseUrl ?? trimmedAddress(baseUrl),
       ),
       probe: (login) => probe(login, { clock }),
     });

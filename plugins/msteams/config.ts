@@ -1,10 +1,8 @@
 /** The configuration section `channels.msteams`, converted to account settings. */
-import { accountsOf as readAccounts, channelConfig } from "@svc/kit/channels";
+import { accountsOf as readAccounts, ADDRESS_PATTERN, channelConfig, trimmedAddress } from "@svc/kit/channels";
 import { type Static, type TObject, Type } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 
-/** `http(s)` addresses without credentials, query and fragment: they appear in errors. */
-const ADDRESS = String.raw`^https?://[^\s/?#@]+(/[^\s?#@]*)?$`;
 /** Id of an app, a tenant or a person in Microsoft Entra. */
 export const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -18,14 +16,14 @@ const DEFAULTS = {
 const PING = `milliseconds between two checks of the login; default ${DEFAULTS.pingMs}`;
 const text = (description: string, more: object) => Type.Optional(Type.String({ minLength: 1, description, ...more }));
 const addresses = (description: string) =>
-  Type.Optional(Type.Array(Type.String({ pattern: ADDRESS }), { minItems: 1, description }));
+  Type.Optional(Type.Array(Type.String({ pattern: ADDRESS_PATTERN }), { minItems: 1, description }));
 
 const FIELDS = {
   appId: text("application (client) id of the app registration of the bot", { pattern: GUID.source }),
   appPassword: text("value of a client secret of the app registration", { sensitive: true }),
   tenantId: text("directory (tenant) id of a single-tenant bot", { pattern: "^[\\w.-]+$" }),
-  loginUrl: text(`address of the login service; default ${DEFAULTS.loginUrl}`, { pattern: ADDRESS }),
-  openIdUrl: text(`names the keys of Teams; default ${DEFAULTS.openIdUrl}`, { pattern: ADDRESS }),
+  loginUrl: text(`address of the login service; default ${DEFAULTS.loginUrl}`, { pattern: ADDRESS_PATTERN }),
+  openIdUrl: text(`names the keys of Teams; default ${DEFAULTS.openIdUrl}`, { pattern: ADDRESS_PATTERN }),
   serviceUrls: addresses(`services of Teams: only they get the bot token; default ${DEFAULTS.serviceUrls.join()}`),
   fileUrls: addresses(`stores of files, \`*.\` for any subdomain; default ${DEFAULTS.fileUrls.join(", ")}`),
   pingMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 3_600_000, description: PING })),
@@ -47,8 +45,6 @@ export function accountsOf(config: Static<typeof TeamsConfig>): ChannelAccount<S
   });
 }
 
-/** Without slashes at the end. */
-export const trimmed = (address: string) => address.replace(/\/+$/, "");
 /** Whether an address is one of the bases, or below one. A base `https://*.example.com` covers all subdomains. */
 export function isWithin(address: string, bases: readonly string[]): boolean {
   const url = URL.canParse(address) ? new URL(address) : undefined;
@@ -57,7 +53,7 @@ export function isWithin(address: string, bases: readonly string[]): boolean {
     const base = new URL(text.replace("://*.", "://"));
     const isBelow = text.includes("://*.") && url.hostname.endsWith(`.${base.hostname}`);
     const isHost = isBelow || (url.hostname === base.hostname && !text.includes("://*."));
-    const isPath = `${url.pathname}/`.startsWith(`${trimmed(base.pathname)}/`);
+    const isPath = `${url.pathname}/`.startsWith(`${trimmedAddress(base.pathname)}/`);
     return isHost && isPath && url.protocol === base.protocol && url.port === base.port;
   });
 }

@@ -1,6 +1,6 @@
 /** HTTP requests with a deadline. No error contains an address: some addresses are secret. */
 import { readBody } from "@svc/kit/body";
-import { retryAfter, withDeadline } from "@svc/kit/time";
+import { megabytes, retryAfter, withDeadline } from "@svc/kit/time";
 import { type Clock, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 
 export interface RequestContext {
@@ -42,5 +42,3 @@ export async function ask(request: Request, { clock, signal }: RequestContext) {
     }
   });
 }
-
-const megabytes = (bytes: number) => `${Number((bytes / 1_000_000).toFixed(1))} MB`;

@@ -1,9 +1,10 @@
 /** Sends, edits, typing and files, with the settings of each call. */
+import { trimmedAddress } from "@svc/kit/channels";
 import { type Clock, GatewayError, invalidRequest, type Logger, matches, notFound, Type } from "@svc/sdk";
 import type { Channel, ChannelAccount, ChannelCall, ChannelPlace, OutboundMessage } from "@svc/sdk/channels";
 import type { Book, Place } from "./book.ts";
 import { buttonCard, consentCard, inlinePicture, pollCard, teamsHtml } from "./cards.ts";
-import { isWithin, type Settings, trimmed } from "./config.ts";
+import { isWithin, type Settings } from "./config.ts";
 import type { createFiles } from "./files.ts";
 import { type Answer, ask } from "./http.ts";
 import type { TokenOf } from "./tokens.ts";
@@ -40,7 +41,7 @@ export function createOutgoing({ clock, tokenOf, bookOf, files }: Shared) {
     const { settings, signal, threadId = "" } = call;
     const { id, serviceUrl, isDirect } = await placeOf(call);
     const thread = !isDirect && /^\d+$/.test(threadId) ? `;messageid=${threadId}` : "";
-    const activities = `${trimmed(serviceUrl)}/v3/conversations/${encodeURIComponent(id + thread)}/activities`;
+    const activities = `${trimmedAddress(serviceUrl)}/v3/conversations/${encodeURIComponent(id + thread)}/activities`;
     const url = messageId === undefined ? activities : `${activities}/${encodeURIComponent(messageId)}`;
     const [method, body] = [messageId === undefined ? "POST" : "PUT", JSON.stringify(activity)];
     for (let isNew = false; ; isNew = true) {

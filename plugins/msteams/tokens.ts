@@ -1,7 +1,7 @@
 /** Access tokens of the bot: client credentials of the app registration. */
-import { bounded } from "@svc/kit/channels";
+import { bounded, trimmedAddress } from "@svc/kit/channels";
 import { GatewayError, matches, Type, unavailable, untilAborted } from "@svc/sdk";
-import { type Settings, trimmed } from "./config.ts";
+import { type Settings } from "./config.ts";
 import { ask, type RequestContext } from "./http.ts";
 
 const EARLY_MS = 5 * 60_000; // a token is replaced before it expires
@@ -34,7 +34,7 @@ async function granted(login: Login, context: RequestContext) {
   const scope = "https://api.botframework.com/.default";
   const form = { grant_type: "client_credentials", client_id: appId, client_secret: appPassword, scope };
   const request = {
-    url: `${trimmed(loginUrl)}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
+    url: `${trimmedAddress(loginUrl)}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,
     who: "the login service of Microsoft",
     method: "POST",
     body: new URLSearchParams(form),

@@ -1,9 +1,9 @@
 /** Proof that a request is from Teams: a token that the Bot Framework service signed for this bot. */
-import { bounded } from "@svc/kit/channels";
+import { bounded, trimmedAddress } from "@svc/kit/channels";
 import { isGatewayError, lazy, matches, messageOf, Type, unavailable } from "@svc/sdk";
 import type { createRemoteJWKSet } from "jose";
 import type { Activity } from "./activity.ts";
-import { isWithin, type Settings, trimmed } from "./config.ts";
+import { isWithin, type Settings } from "./config.ts";
 import { ask, type RequestContext } from "./http.ts";
 
 const library = lazy(() => import("jose"));
@@ -46,7 +46,8 @@ export function createVerify(context: RequestContext): Verify {
       const key = set.jwks()?.keys.find((one) => matches(Endorsed, one) && one.kid === protectedHeader.kid);
       const isEndorsed = matches(Endorsed, key) && key.endorsements.includes(channelId);
       if (channelId !== "msteams" || !isEndorsed) return "the token is for another network";
-      if (trimmed(String(payload["serviceurl"])) !== trimmed(serviceUrl)) return "the token is for another service";
+      if (trimmedAddress(String(payload["serviceurl"])) !== trimmedAddress(serviceUrl))
+        return "the token is for another service";
       return isWithin(serviceUrl, serviceUrls) ? undefined : `${serviceUrl} is outside serviceUrls; next: add it there`;
     } catch (error) {
       if (isGatewayError(error)) throw error;

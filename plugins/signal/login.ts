@@ -1,4 +1,5 @@
 /** Login: links the gateway as a device of an account, by a QR code. Logout and probe. */
+import { isAddress, trimmedAddress } from "@svc/kit/channels";
 import {
   type Clock,
   GatewayError,
@@ -10,7 +11,7 @@ import {
   Type,
 } from "@svc/sdk";
 import type { ChannelCall, ChannelLoginSteps, LoginStep, LogoutReceipt } from "@svc/sdk/channels";
-import { ACCOUNT, ADDRESS, type Settings, trimmed } from "./config.ts";
+import { ACCOUNT, type Settings } from "./config.ts";
 import type { Daemons } from "./daemon.ts";
 import { rpcCodeOf } from "./refusals.ts";
 import { Account, ask, isAccount, listAccounts, type Request } from "./rpc.ts";
@@ -55,9 +56,9 @@ export function createLogin(
 
     async next({ accountId, state, answers, signal }) {
       const shown = matches(State, state) ? state : undefined;
-      const entered = shown ?? { url: trimmed(answers["url"]?.trim() ?? "") };
+      const entered = shown ?? { url: trimmedAddress(answers["url"]?.trim() ?? "") };
       const account = answers["account"]?.replace(/[\s().]/g, "") ?? "";
-      if (entered.url !== "" && !ADDRESS.test(entered.url))
+      if (entered.url !== "" && !isAddress(entered.url))
         invalidRequest("the address of signal-cli is not valid; next: write it as http://127.0.0.1:8080");
       if (account !== "" && !ACCOUNT.test(account))
         invalidRequest("the phone number is not valid; next: write it with its country code, as +4915112345678");

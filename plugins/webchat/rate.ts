@@ -24,13 +24,3 @@ export function createRate(clock: Pick<Clock, "elapsed">): Rate {
     },
   };
 }
-
-/** An address, or the /64 network of an IPv6 address: one customer has a whole one. */
-export function networkOf(address: string): string {
-  if (!address.includes(":") || address.includes(".")) return address;
-  const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
-  const groups = (text = "") => (text === "" ? [] : text.split(":"));
-  const [before, after] = [groups(head), groups(tail)];
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => "0");
-  return [...before, ...zeros, ...after].slice(0, 4).join(":");
-}

@@ -1,13 +1,14 @@
 /** Sockets of visitors: who may open one, and what its texts do. */
 import { randomBytes } from "node:crypto";
 import { bounded, repeated } from "@svc/kit/channels";
+import { networkOf } from "@svc/kit/net";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, GatewayError, type Logger, matches, notFound, unavailable } from "@svc/sdk";
 import type { PluginSocket, PluginSocketEvents, RouteRequest } from "@svc/sdk";
 import type { ChannelAccount, ChannelRun, InboundMessage } from "@svc/sdk/channels";
 import { isAllowed, type Settings } from "./config.ts";
 import { ClientFrame, FILE_PART_BYTES, type RefusedFrame, type ServerFrame, type ShownMessage } from "./protocol.ts";
-import { createRate, networkOf } from "./rate.ts";
+import { createRate } from "./rate.ts";
 import { hashOf, type Store } from "./store.ts";
 import { inboundOf, newestThatFit } from "./translate.ts";
 

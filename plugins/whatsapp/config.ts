@@ -1,5 +1,5 @@
 /** The configuration section `channels.whatsapp`, converted to account settings. */
-import { accountsOf as readAccounts, channelConfig } from "@svc/kit/channels";
+import { accountsOf as readAccounts, ADDRESS_PATTERN, channelConfig, trimmedAddress } from "@svc/kit/channels";
 import { type Static, Type } from "@svc/sdk";
 import type { ChannelAccount } from "@svc/sdk/channels";
 
@@ -18,7 +18,7 @@ const FIELDS = {
   appSecret: text("secret of the app, with which WhatsApp signs deliveries", secret),
   verifyToken: text("a word of your choice that WhatsApp repeats when the webhook is registered", secret),
   graphUrl: text(`address of the Graph API with its version; default ${GRAPH_URL}`, {
-    pattern: String.raw`^https?://[^\s/?#@]+(/[^\s?#@]*)?$`,
+    pattern: ADDRESS_PATTERN,
     advanced: true,
   }),
   sendReadReceipts: Type.Optional(
@@ -68,7 +68,7 @@ export function accountsOf(config: WhatsAppConfig): ChannelAccount<Settings>[] {
 
 /** Address of the Graph API that the keys name, or of the public one. */
 export function graphUrlOf({ graphUrl = GRAPH_URL }: Pick<WhatsAppConfig, "graphUrl">): string {
-  return graphUrl.replace(/\/+$/, "");
+  return trimmedAddress(graphUrl);
 }
 
 /** Path of the webhook of an account. */

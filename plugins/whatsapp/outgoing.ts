@@ -1,5 +1,6 @@
 /** Messages, reactions, read marks, typing and files, with the settings of each call. */
 import { bounded } from "@svc/kit/channels";
+import { megabytes } from "@svc/kit/time";
 import { invalidRequest, isGatewayError, matches, notFound, Type } from "@svc/sdk";
 import type { Channel, ChannelCall, OutboundMedia, OutboundMessage } from "@svc/sdk/channels";
 import { ask, type RequestContext } from "./api.ts";
@@ -99,5 +100,3 @@ export function createOutgoing(clock: RequestContext["clock"]): Outgoing {
     markRead: (call, messageId) => post(call, read(messageId)),
   };
 }
-
-const megabytes = (bytes: number) => `${Number((bytes / 1_000_000).toFixed(1))} MB`;

@@ -5,6 +5,9 @@ import type { Deadlines } from "../../hooks/deadline.ts";
 import { HoldsTooMuch, isLarge, parseLarge } from "../json.ts";
 import { shareOf } from "../scheduler.ts";
 
+/** Maximum bytes of a body, or of a text of a WebSocket, unless the route sets another value. */
+export const DEFAULT_MAX_BODY_BYTES = 1_048_576;
+
 const readerCode = lazy(() => import("raw-body"));
 
 /** Resolves when the scheduler gives the request's connection its turn. @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */

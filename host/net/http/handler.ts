@@ -16,7 +16,7 @@ import type { Table } from "../../kernel/table.ts";
 import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./auth.ts";
 import { answerFrontPage } from "./front-page.ts";
-import { createBodyReader, parseBody } from "./body.ts";
+import { createBodyReader, DEFAULT_MAX_BODY_BYTES, parseBody } from "./body.ts";
 import { shareOf } from "../scheduler.ts";
 import { canonicalPath, withPlainSlashes } from "./path.ts";
 import { answerProbe, probePath, type Readiness } from "./probes.ts";
@@ -47,7 +47,6 @@ export interface HttpHandler {
   idle(): Promise<void>;
 }
 
-const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 const BODY_TIMEOUT_MS = 30_000;
 /**
  * Choice: maximum number of requests in flight per connection, as many as calls of a WebSocket. Further requests wait,

@@ -2,7 +2,15 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Clock, GatewayError, isGatewayError, type Logger, type PluginSocket, type RouteRequest } from "@svc/sdk";
+import {
+  type Clock,
+  GatewayError,
+  isGatewayError,
+  type Logger,
+  type PluginSocket,
+  type PluginSocketEvents,
+  type RouteRequest,
+} from "@svc/sdk";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Access } from "../../auth/access.ts";
 import { canonicalHeaders } from "../../auth/aliases.ts";
@@ -12,11 +20,10 @@ import { within } from "../../clock.ts";
 import type { LiveRoute } from "../../kernel/kinds/routes.ts";
 import type { Table } from "../../kernel/table.ts";
 import { AddressCount } from "../address-count.ts";
+import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
 import { type HttpRefusal, toHttpRefusal } from "./reply.ts";
 import { type SocketRoute, socketRoute } from "./upgrades.ts";
 
-/** Default maximum bytes of a text; as of a body. */
-const MAX_TEXT_BYTES = 1_048_576;
 /** Choice: bytes that a client may leave unread. */
 const MAX_UNREAD_BYTES = 1_048_576;
 /** Choice: milliseconds in which a plugin accepts or refuses an upgrade. */
@@ -113,27 +120,10 @@ export function createPluginSockets({ routes, access, clock, log }: PluginSocket
         const told = () => owner.run(() => events.closed?.());
         if (gone.signal.aborted) return told();
         socket.once("close", told);
-        serverFor(route.maxBodyBytes ?? MAX_TEXT_BYTES).handleUpgrade(request, socket, head, (ws) => {
+        serverFor(route.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES).handleUpgrade(request, socket, head, (ws) => {
           attend(ws, socket, owner.signal);
           plugin.attach(ws);
-          let turn = Promise.resolve();
-          ws.on("message", (data: Buffer, isBinary) => {
-            if (isBinary) return ws.close(CLOSE.unsupported, "only texts are accepted");
-            turn = turn.then(async () => {
-              if (ws.readyState !== ws.OPEN) return;
-              owner.enter();
-              try {
-                await owner.run(() => events.message(data.toString("utf8")));
-              } catch (error) {
-                if (!isGatewayError(error)) owner.charge(error, `WebSocket ${route.path}`, "caller");
-                ws.close(CLOSE.failed, "the message could not be handled");
-              } finally {
-                owner.leave();
-              }
-            });
-            ws.pause();
-            void turn.then(() => ws.resume());
-          });
+          listen(ws, entry, events);
         });
       } finally {
         owner.leave();
@@ -147,6 +137,28 @@ export function createPluginSockets({ routes, access, clock, log }: PluginSocket
     if (isGatewayError(error)) return error;
     owner.charge(error, `WebSocket ${route.path}`, "caller");
     return new GatewayError("INTERNAL", "the WebSocket could not be opened; see the log of the gateway");
+  }
+
+  /** Passes on one text after the other. */
+  function listen(ws: WebSocket, { route, owner }: LiveRoute, events: PluginSocketEvents): void {
+    const handle = async (text: string) => {
+      if (ws.readyState !== ws.OPEN) return;
+      owner.enter();
+      try {
+        await owner.run(() => events.message(text));
+      } catch (error) {
+        if (!isGatewayError(error)) owner.charge(error, `WebSocket ${route.path}`, "caller");
+        ws.close(CLOSE.failed, "the message could not be handled");
+      } finally {
+        owner.leave();
+      }
+    };
+    let turn = Promise.resolve();
+    ws.on("message", (data: Buffer, isBinary) => {
+      if (isBinary) return ws.close(CLOSE.unsupported, "only texts are accepted");
+      ws.pause();
+      turn = turn.then(() => handle(data.toString("utf8"))).then(() => ws.resume());
+    });
   }
 
   /** Pings the client, and closes the socket with its plugin. */

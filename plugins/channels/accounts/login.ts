@@ -149,12 +149,29 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
     }
   }
 
-  /** The account that logs in with a QR code, and its step. */
+  /** The login that shows a QR code: at once, or else after a form in which every value is optional. */
   async function qrLogin(accountId: string | undefined) {
+    const forms: Login[] = [];
     for (const { id, value } of accounts.channels()) {
       if (!value.login) continue;
       const login = await start(id, accountId);
-      if (login.step.kind === "show" && login.step.qr !== undefined) return { login, qr: login.step.qr };
+      const { step } = login;
+      if (step.kind === "show" && step.qr !== undefined) return { login, qr: step.qr };
+      if (step.kind === "form" && step.fields.every(({ optional }) => optional === true)) forms.push(login);
+      else logins.delete(login.id);
+    }
+    for (const login of forms) {
+      // Not with `next`: nothing may be written for a channel that needs no code. Errors: e.g. one of several values is needed.
+      const { state } = login.step as { state?: unknown };
+      const call = { accountId: login.accountId, state, answers: {}, signal };
+      const contribution = accounts.channel(login.channel);
+      const asked = contribution && called(contribution, [], (channel) => channel.login?.next(call));
+      const step = await asked?.catch(() => undefined);
+      if (step?.kind === "show" && step.qr !== undefined) {
+        const shown = { ...login, step, expiresAt: endOf(step, clock.now(), login.startedAt) };
+        keep(shown);
+        return { login: shown, qr: step.qr };
+      }
       logins.delete(login.id);
     }
     return invalidRequest("no loaded channel logs in with a QR code; see: svc channels list");

@@ -1,6 +1,6 @@
 /** Files of a message for the agent: downloaded once, kept on disk, and turned into what models read. */
 import { MAX_ATTACHMENT_BYTES } from "@svc/kit/media";
-import { AnySignal } from "@svc/kit/time";
+import { AnySignal, megabytes } from "@svc/kit/time";
 import { type Clock, ERRORS, invalidRequest, isGatewayError, type Live, type Logger, messageOf, pause } from "@svc/sdk";
 import type { InboundMedia, OutboundMedia } from "@svc/sdk/channels";
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
@@ -11,7 +11,7 @@ import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { secretsOf, toldError } from "../accounts/hidden.ts";
 import { pauseMs } from "../accounts/pauses.ts";
 import { type MediaStore, receivedId } from "../media-store.ts";
-import { download, megabytes } from "./download.ts";
+import { download } from "./download.ts";
 import type { AcceptedMessage } from "./inbound-store.ts";
 
 /** Default maximum bytes of a received file. */

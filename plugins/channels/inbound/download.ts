@@ -1,6 +1,6 @@
 /** Downloads a file of a message, with limits on size, time and redirects. */
 import { readBody } from "@svc/kit/body";
-import { AnySignal } from "@svc/kit/time";
+import { AnySignal, megabytes } from "@svc/kit/time";
 import { invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
 import type { MediaSource } from "@svc/sdk/channels";
 
@@ -84,11 +84,4 @@ function typeOf(answer: Response): string | undefined {
 function causeOf(error: unknown): string {
   const { cause } = Object(error) as { cause?: unknown };
   return messageOf(cause ?? error).replace(/https?:\/\/\S+/g, "the address");
-}
-
-/** For people, e.g. `2.5 MB`. */
-export function megabytes(bytes: number): string {
-  return bytes < 1_000_000
-    ? `${Math.max(1, Math.round(bytes / 1_000))} kB`
-    : `${Number((bytes / 1_000_000).toFixed(1))} MB`;
 }

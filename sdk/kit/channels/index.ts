@@ -1,5 +1,6 @@
 /** Tools for chat channels: `@svc/kit/channels`. */
 export * from "./account-config.ts";
+export * from "./address.ts";
 export * from "./bounded.ts";
 export * from "./emoji.ts";
 export * from "./media-kind.ts";

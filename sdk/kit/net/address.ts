@@ -1,4 +1,4 @@
-/** Decides which addresses are public. Pure. Spec: http/responses.md §4, "URL fetch guard". */
+/** Which addresses are public, and which share a network. Pure. Spec: http/responses.md §4, "URL fetch guard". */
 import ipaddr from "ipaddr.js";
 import { isIP } from "node:net";
 
@@ -54,4 +54,18 @@ function carriedV4(parts: readonly number[]): ipaddr.IPv4 | undefined {
   const isIsatap = (flags & 0xfc_ff) === 0 && marker === 0x5e_fe;
   if (!isIsatap && !isNat64(parts)) return undefined;
   return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]);
+}
+
+/**
+ * What limits per address count: an IPv4 address, or the /64 network of an IPv6 address, which one customer has as a whole.
+ * Any other text counts as it is.
+ */
+export function networkOf(text: string): string {
+  if (!ipaddr.isValid(text)) return text;
+  const address = ipaddr.process(text);
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  return address.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":");
 }

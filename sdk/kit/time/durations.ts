@@ -1,4 +1,4 @@
-/** Durations and sizes as written in the configuration. Pure. */
+/** Durations and sizes as written in the configuration, and for people. Pure. */
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -34,4 +34,11 @@ export function parseSize(value: string | number): number {
   const [, amount = "0", unit = ""] = /^\s*([\d.]+)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
   const name = unit.toLowerCase();
   return Math.round(Number(amount) * (UNIT_BYTES[name.endsWith("b") ? name : `${name}b`] ?? Number.NaN));
+}
+
+/** For people, e.g. `2.5 MB`; units are powers of 1000. */
+export function megabytes(bytes: number): string {
+  return bytes < 1_000_000
+    ? `${Math.max(1, Math.round(bytes / 1_000))} kB`
+    : `${Number((bytes / 1_000_000).toFixed(1))} MB`;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { inspect } from "node:util";
 import { GatewayError } from "@svc/sdk";
-import type { Channel, ChannelReport, InboundMessage, OutboundMessage, Receipt } from "@svc/sdk/channels";
+import type { Channel, ChannelReport, InboundMessage, MenuCommand, OutboundMessage, Receipt } from "@svc/sdk/channels";
 import { until } from "../../until.ts";
 
 /** Asserts errors of the gateway that hide a secret. */
@@ -21,7 +21,7 @@ export function refusalsWithout(secret: RegExp) {
 }
 
 /** Replaces the acceptance of a message. */
-type Receive = (message: InboundMessage) => Receipt | void | Promise<Receipt | void>;
+export type Receive = (message: InboundMessage) => Receipt | void | Promise<Receipt | void>;
 
 /** @param to recipient of sent messages */
 export function sceneOf(channel: Channel, to: string) {
@@ -35,7 +35,7 @@ export function sceneOf(channel: Channel, to: string) {
       channel.send({ ...call, id: String(++count).padStart(32, "0"), to, text: "", ...message }),
 
     /** Runs the account until the test is over, or until `stop`. */
-    start(t: TestContext, onReceive: Receive = () => undefined) {
+    start(t: TestContext, onReceive: Receive = () => undefined, commands: readonly MenuCommand[] = []) {
       const stopping = new AbortController();
       const messages: InboundMessage[] = [];
       const reports: ChannelReport[] = [];
@@ -44,7 +44,7 @@ export function sceneOf(channel: Channel, to: string) {
         .run({
           accountId: account.id,
           settings: account.settings,
-          commands: [],
+          commands,
           async receive(message) {
             const receipt = await onReceive(message);
             if (receipt?.accepted !== false) messages.push(structuredClone(message));

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { execApproval } from "@svc/sdk/approvals";
-import { channelLogin, channelPairing, channels } from "@svc/sdk/channels";
+import { channelLogin, channelPairing, channels, webLogin } from "@svc/sdk/channels";
 import type { GatewayClient } from "@svc/sdk/client";
 import { NETWORKS } from "./networks.ts";
 import { startScene, until } from "./scene.ts";
@@ -90,6 +90,18 @@ for (const [name, start] of Object.entries(NETWORKS)) {
       await until(() => network.heard().some((text) => /unknown command \/nosuch/i.test(text)), "the refusal");
       const { lastInboundAt, lastOutboundAt, lastProofAt } = (await account()) ?? {};
       assert.ok(lastInboundAt && lastOutboundAt && lastProofAt);
+    });
+
+    it("logs in with web.login, where the network shows a code", async (t) => {
+      const network = await start(t);
+      if (!network.scans) return;
+      const { client, account } = await gatewayFor(t, name, network, network.login);
+      const { qrDataUrl = "" } = await client.call(webLogin.start, {});
+      assert.match(qrDataUrl, /^data:image\/svg\+xml;base64,/);
+      const waiting = client.call(webLogin.wait, {});
+      await network.scans();
+      assert.equal((await waiting).connected, true);
+      await until(async () => (await account())?.connected === true, "the connection");
     });
 
     it("takes an approval by a button, or by a command where the network has no buttons", async (t) => {

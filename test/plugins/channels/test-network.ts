@@ -14,8 +14,8 @@ export interface TestNetwork {
   readonly wrong: Readonly<Record<string, string>>;
   /** Keys that the login writes. Default: `login`. */
   readonly written?: Readonly<Record<string, unknown>>;
-  /** Somebody scans the code that the login shows. Absent: the login shows none. */
-  scans?(code: string): void | Promise<void>;
+  /** Somebody scans the code that the login shows. Absent: the login shows none. @param code its content, if the test has read it */
+  scans?(code?: string): void | Promise<void>;
   /** Called with the HTTP address of each gateway that starts: networks with webhooks call it, again until it accepts. */
   meets?(gateway: string): void;
   /** Somebody writes a direct message. */

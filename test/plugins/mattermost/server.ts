@@ -1,8 +1,9 @@
 /** A small Mattermost server: what crabline's lacks (files, reactions, changes, history, members, faults). */
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
+import { bodyOf } from "../channels/request-body.ts";
 
 interface TestContext {
   after(cleanUp: () => Promise<void>): void;
@@ -262,13 +263,3 @@ export async function startServer(t: TestContext) {
 }
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
-
-async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
-  const type = request.headers["content-type"] ?? "";
-  if (!type.startsWith("multipart/")) return bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as {});
-  const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
-  return Object.fromEntries(form.entries());
-}

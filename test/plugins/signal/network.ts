@@ -11,7 +11,7 @@ export const network: StartNetwork = async (t) => {
     wrong: { url: server.url, account: "0151 1" },
     written: { url: server.url, account: OWN },
     person: ADA,
-    scans(code) {
+    scans(code = LINK) {
       if (code === LINK) server.scans();
     },
     says: (text) => void server.says(text),

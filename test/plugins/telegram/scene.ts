@@ -1,19 +1,9 @@
 /** The plugin with a Bot API server, and runs of its account. */
-import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { inspect } from "node:util";
-import { GatewayError } from "@svc/sdk";
-import {
-  Channel,
-  type ChannelReport,
-  type InboundMessage,
-  type MenuCommand,
-  type OutboundMessage,
-  type Receipt,
-} from "@svc/sdk/channels";
+import { Channel, type MenuCommand } from "@svc/sdk/channels";
 import { contributionOf } from "@svc/sdk/testing";
 import telegram from "../../../plugins/telegram/plugin.ts";
-import { until } from "../../until.ts";
+import { type Receive, refusalsWithout, sceneOf as directScene } from "../channels/direct-scene.ts";
 import { startBotServer, TOKEN } from "./server.ts";
 
 export const CHAT = 77;
@@ -27,19 +17,8 @@ export const says = (text: string, more: object = {}) => ({
   message: { message_id: ++messageIds, date: 1_700_000_000, chat: place, from: ann, text, ...more },
 });
 
-/** Asserts that nothing shows the token. */
-export const hidesToken = (value: unknown) =>
-  assert.doesNotMatch(inspect(value, { depth: 10, showHidden: true }), /token-of/);
-
-/** Asserts an error of the gateway that hides the token. */
-export const rejects = async (promise: unknown, code: string, message: RegExp) =>
-  assert.rejects(Promise.resolve(promise), (error: unknown) => {
-    hidesToken(error);
-    assert.ok(error instanceof GatewayError);
-    assert.equal(error.code, code, error.message);
-    assert.match(error.message, message);
-    return true;
-  });
+/** Nothing shows the token. */
+export const { hides: hidesToken, rejects } = refusalsWithout(/token-of/);
 
 /** A refusal of Telegram. */
 export const refusal = (description: string, error_code = 400, parameters = {}) => ({
@@ -59,59 +38,14 @@ export async function openScene(t: TestContext, settings: object = {}) {
 
 type RunOptions = {
   /** Runs before a message counts as received. */
-  readonly onReceive?: (message: InboundMessage) => Receipt | void | Promise<Receipt | void>;
+  readonly onReceive?: Receive;
   readonly commands?: readonly MenuCommand[];
 };
 
 export function sceneOf(channel: Channel) {
-  const [account] = channel.accounts;
-  if (!account) throw new Error("no account");
-  const call = { accountId: account.id, settings: account.settings, signal: new AbortController().signal };
+  const { start, ...scene } = directScene(channel, String(CHAT));
   return {
-    call,
-    send: async (message: Partial<OutboundMessage> = {}) =>
-      channel.send({ ...call, id: "0".repeat(32), to: String(CHAT), text: "", ...message }),
-
-    /** Runs the account until the test is over, or until `stop`. */
-    start(t: TestContext, { onReceive = () => undefined, commands = [] }: RunOptions = {}) {
-      const stopping = new AbortController();
-      const messages: InboundMessage[] = [];
-      const reports: ChannelReport[] = [];
-      let proofs = 0;
-      const ended = channel
-        .run({
-          accountId: account.id,
-          settings: account.settings,
-          commands,
-          async receive(message) {
-            const receipt = await onReceive(message);
-            if (receipt?.accepted !== false) messages.push(structuredClone(message));
-            return receipt ?? { accepted: true, sessionKey: "agent:main:test" };
-          },
-          report: (report) => void reports.push(report),
-          alive: () => void proofs++,
-          signal: stopping.signal,
-        })
-        .then(
-          () => undefined,
-          (error: unknown) => error,
-        );
-      const stop = () => (stopping.abort(), ended);
-      t.after(stop);
-      return {
-        messages,
-        reports,
-        /** Resolves with the error of the run, if any. */
-        ended,
-        stop,
-        proofs: () => proofs,
-        async received(count: number) {
-          await until(() => messages.length >= count, `${count} messages`, 3_000);
-          return messages;
-        },
-        reported: (state: ChannelReport["state"]) =>
-          until(() => reports.at(-1)?.state === state, `the report ${state}`, 3_000),
-      };
-    },
+    ...scene,
+    start: (t: TestContext, { onReceive, commands }: RunOptions = {}) => start(t, onReceive, commands),
   };
 }

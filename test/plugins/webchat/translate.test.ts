@@ -1,9 +1,10 @@
 /** Pure parts: origins, addresses, networks, the welcome, and Markdown as a tree. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { networkOf } from "@svc/kit/net";
 import { isAllowed, originOf, type Settings } from "../../../plugins/webchat/config.ts";
 import type { ShownMessage } from "../../../plugins/webchat/protocol.ts";
-import { createRate, networkOf } from "../../../plugins/webchat/rate.ts";
+import { createRate } from "../../../plugins/webchat/rate.ts";
 import { addressOf, inboundOf, newestThatFit } from "../../../plugins/webchat/translate.ts";
 import { type Node, parse } from "../../../plugins/webchat/widget/markdown.ts";
 
@@ -71,7 +72,8 @@ it("a welcome has the newest messages that one text can carry", () => {
 
 it("an IPv6 customer is one network", () => {
   assert.equal(networkOf("192.0.2.1"), "192.0.2.1");
-  assert.equal(networkOf("::ffff:192.0.2.1"), "::ffff:192.0.2.1");
+  assert.equal(networkOf("::ffff:192.0.2.1"), "192.0.2.1");
+  assert.equal(networkOf("unknown"), "unknown");
   assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
   assert.equal(networkOf("2001:db8::6"), "2001:db8:0:0");
   assert.equal(networkOf("fe80::1%eth0"), "fe80:0:0:0");

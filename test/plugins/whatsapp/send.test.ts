@@ -184,7 +184,7 @@ describe("sending", { timeout: SUITE_MS }, () => {
     assert.ok(source && "url" in source);
     const { url, ...options } = source;
     assert.equal(await (await fetch(url, options)).text(), "bytes");
-    await rejects(media("m2"), "INVALID_REQUEST", /^it has 2.5 MB, at most 0 MB are accepted$/);
+    await rejects(media("m2"), "INVALID_REQUEST", /^it has 2.5 MB, at most 1 kB are accepted$/);
     await rejects(media("gone"), "NOT_FOUND", /does not have the file/);
     await rejects(media("../me"), "NOT_FOUND", /not the id of a file/);
     server.fails({ matches: /GET m1/, status: 200, body: { id: "m1" } });

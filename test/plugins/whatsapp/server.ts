@@ -1,8 +1,9 @@
 /** A small Cloud API: the Graph endpoints that the plugin uses, and a sender of signed webhooks. */
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
+import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
+import { bodyOf } from "../channels/request-body.ts";
 
 interface TestContext {
   after(cleanUp: () => Promise<void>): void;
@@ -175,13 +176,3 @@ export const delivery = (value: object, numberId = NUMBER_ID) => ({
     },
   ],
 });
-
-async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
-  const type = request.headers["content-type"] ?? "";
-  if (!type.startsWith("multipart/")) return bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as {});
-  const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
-  return Object.fromEntries(form.entries());
-}
