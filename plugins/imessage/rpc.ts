@@ -9,6 +9,8 @@ const MAX_LINE_CHARS = 10_000_000;
 /** Notifications that wait for the gateway. More end the program, and the next one continues after the last read message. */
 const MAX_NOTES = 1_000;
 const LAST_WORDS_CHARS = 300;
+/** Variables that imsg or ssh needs. The gateway's own ones contain secrets. */
+const PASSED = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "SSH_AUTH_SOCK"];
 /** What imsg or its SSH server says when it must not read the Messages database. */
 const NO_ACCESS = /full disk access|authorization denied|unable to open database|operation not permitted/i;
 
@@ -61,7 +63,7 @@ export async function startRpc(command: readonly string[], { clock, log, onNews 
     if (stream === "stderr") lastWords = (lastWords + chunk.toString()).slice(-LAST_WORDS_CHARS);
     else read(decoder.write(chunk));
   };
-  const env = Object.fromEntries(Object.entries(process.env).flatMap(([key, value]) => (value ? [[key, value]] : [])));
+  const env = Object.fromEntries(PASSED.flatMap((key) => (process.env[key] ? [[key, process.env[key]]] : [])));
   const program = startProgram({ file, argv: [name, ...args, "rpc"], cwd: homedir(), env, stdin: "pipe", onOutput });
   const ended = program.ended.then(({ exitCode, error }) => end(endOf(exitCode, lastWords, error)));
 

@@ -14,6 +14,7 @@ if (fs.existsSync(at("dies.json"))) {
   process.stderr.write(words); process.exit(code);
 }
 fs.writeFileSync(at("pid"), String(process.pid));
+fs.writeFileSync(at("variables.json"), JSON.stringify(Object.keys(process.env)));
 let shown = -1;
 const show = () => {
   if (shown < 0) return;

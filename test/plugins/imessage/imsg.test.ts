@@ -1,7 +1,7 @@
 /** Messages through a program that speaks the protocol of imsg. */
 // own process: the tests start programs
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { directory } from "../../directory.ts";
@@ -21,11 +21,14 @@ async function openImsg(t: TestContext) {
 
 describe("the plugin imessage with imsg", { timeout: 120_000 }, () => {
   it("receives what is new, continues after the last message, and ends the program with the run", async (t) => {
-    const { imsg, start } = await openImsg(t);
+    const { imsg, place, start } = await openImsg(t);
     imsg.says("too old");
     const first = start(t);
     await first.reported("connected");
     await until(() => imsg.calls("watch.subscribe").length === 1, "the subscription");
+    const variables = JSON.parse(readFileSync(join(place, "variables.json"), "utf8")) as string[];
+    const foreign = variables.filter((name) => !/^(?:PATH|HOME|USER|LOGNAME|LANG|TMPDIR|SSH_AUTH_SOCK)$/.test(name));
+    assert.deepEqual(foreign, [], "the environment of the gateway contains secrets");
     imsg.prints("this is not JSON");
     imsg.prints('{"jsonrpc":"2.0","method":"message","params":{"message":{"id":"x"}}}');
     imsg.says("one", { cursor: 5 });
