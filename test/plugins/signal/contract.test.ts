@@ -10,7 +10,7 @@ import { until } from "../../until.ts";
 import { scene } from "./scene.ts";
 import { ADA, ADA_NUMBER } from "./server.ts";
 
-async function crabline(t: TestContext, more: object = {}) {
+async function crabline(t: TestContext, more: { readonly sendReadReceipts?: boolean } = {}) {
   const directory = await mkdtemp(join(tmpdir(), "svc-crabline-"));
   const calls: { readonly method: string; readonly params: Readonly<Record<string, unknown>> }[] = [];
   const server = await startSignalServer({
@@ -37,8 +37,10 @@ async function crabline(t: TestContext, more: object = {}) {
   const it = await scene(t, { account, url, ...more });
   const first = await it.run();
   await first.received(3);
-  await first.stop();
   const of = (method: string) => calls.filter((call) => call.method === method).map(({ params }) => params);
+  // The end of a run ends its requests too.
+  if (more.sendReadReceipts) await until(() => of("sendReceipt").length === 3, "the receipts of the first messages");
+  await first.stop();
   return { ...it, says, of, account };
 }
 
@@ -76,7 +78,6 @@ it("keeps the contract of a channel", async (t) => {
 
 it("answers a person in the chat of the question, and marks it as read", async (t) => {
   const { channel, says, of, run, facts, account } = await crabline(t, { sendReadReceipts: true });
-  await until(() => of("sendReceipt").length === 3, "the receipts of the first messages");
   const running = await run();
   await says("hello");
   const [message] = await running.received(1);

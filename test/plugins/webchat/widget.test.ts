@@ -52,7 +52,10 @@ describe("the widget", { skip: without("chromium"), timeout: 180_000 }, () => {
     assert.equal(await page.locator(".message.agent").count(), 2, "the draft grew");
     assert.equal(await page.locator(".message.waiting, .message.failed").count(), 0);
     await say(page, HOSTILE);
-    await page.getByText("slanted").last().waitFor();
+    // the own message has the word too
+    const last = page.locator(".message.agent:last-child").getByText("slanted");
+    await last.waitFor();
+    await until(async () => (await page.locator(".message").count()) === 5, "the whole conversation");
     await picture(page, "light");
 
     await page.keyboard.press("Escape");
@@ -60,7 +63,7 @@ describe("the widget", { skip: without("chromium"), timeout: 180_000 }, () => {
     assert.equal(await page.evaluate("document.activeElement.shadowRoot.activeElement.className"), "launch");
     await page.reload();
     await page.getByRole("button", { name: heading }).press("Enter");
-    await page.getByText("slanted").last().waitFor();
+    await last.waitFor();
     assert.equal(await page.locator(".message").count(), 5);
     assert.equal(await page.evaluate("document.activeElement.shadowRoot.activeElement.tagName"), "TEXTAREA");
   });
