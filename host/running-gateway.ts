@@ -251,7 +251,7 @@ export class RunningGateway implements Gateway {
   }
 
   async #shutDown(reason: string, { restartExpectedMs, drainMs }: StopOptions): Promise<void> {
-    const { context, admission, broadcaster, connections, dispatcher, http, pluginSockets } = this.#parts;
+    const { context, admission, broadcaster, connections, dispatcher, http } = this.#parts;
     const { settings, clock, log, kernel, hooks } = context;
     log.info({ reason }, "the gateway is stopping");
     this.#parts.restarts.stop();
@@ -269,7 +269,6 @@ export class RunningGateway implements Gateway {
     await kernel.stop();
     this.#insideCalls.abort();
     connections.closeAll(CLOSE.restart, "service restart");
-    pluginSockets.close();
     await this.#listener?.close();
     log.close();
   }

@@ -1,7 +1,7 @@
 /** Requests to the REST API of a BlueBubbles server. */
-import { readBody } from "@svc/kit/body";
+import { causeOf, jsonOf, readBody } from "@svc/kit/body";
 import { retryAfter, withDeadline } from "@svc/kit/time";
-import { type Clock, GatewayError, invalidRequest, messageOf, unavailable } from "@svc/sdk";
+import { type Clock, GatewayError, invalidRequest, unavailable } from "@svc/sdk";
 import type { Settings } from "./config.ts";
 
 /** Milliseconds for a request, and for one that waits until Messages has sent something. */
@@ -69,8 +69,7 @@ export async function download(
       return { response: answer, bytes: await readBody(answer, maxBytes, tooLarge) };
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      const words = shown(messageOf(cause) || String((Object(cause) as { code?: unknown }).code)); // shown as text
+      const words = shown(causeOf(error));
       return unavailable(`the BlueBubbles server cannot be reached: ${words}; next: check that it runs on the Mac`);
     }
   });
@@ -80,12 +79,8 @@ export async function download(
 }
 
 function parsed(bytes: Buffer): { data?: unknown; message?: unknown; error?: unknown } | undefined {
-  try {
-    const answer: unknown = JSON.parse(bytes.toString("utf8"));
-    return typeof answer === "object" && answer !== null ? answer : undefined;
-  } catch {
-    return undefined;
-  }
+  const answer = jsonOf(bytes);
+  return typeof answer === "object" && answer !== null ? answer : undefined;
 }
 
 /** The error of a refused request, in the server's words. @throws GatewayError always */

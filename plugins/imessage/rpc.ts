@@ -1,6 +1,7 @@
 /** The program `imsg rpc`: JSON-RPC 2.0, one message per line. */
 import { homedir } from "node:os";
 import { StringDecoder } from "node:string_decoder";
+import { jsonOf } from "@svc/kit/body";
 import { withDeadline } from "@svc/kit/time";
 import { type Clock, GatewayError, lazy, type Logger, matches, Type, untilAborted } from "@svc/sdk";
 
@@ -83,7 +84,7 @@ export async function startRpc(command: readonly string[], { clock, log, onNews 
   }
 
   function accept(line: string): void {
-    const message = parsed(line);
+    const message = jsonOf(line);
     if (!matches(Line, message)) return log.warn({ text: line.slice(0, 80) }, "a line of imsg is malformed; skipped");
     const { method, error } = message;
     const { id, params, result } = message as Readonly<Record<string, unknown>>; // further keys
@@ -118,14 +119,6 @@ export async function startRpc(command: readonly string[], { clock, log, onNews 
       return ended;
     },
   };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function endOf(exitCode: number | null, lastWords: string, error?: string): GatewayError {

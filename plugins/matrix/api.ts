@@ -1,7 +1,7 @@
 /** Requests to the client-server API. The only file that uses the network. */
-import { readBody } from "@svc/kit/body";
+import { causeOf, jsonOf, readBody } from "@svc/kit/body";
 import { retryAfter, withDeadline } from "@svc/kit/time";
-import { type Clock, GatewayError, invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
+import { type Clock, GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 import type { Settings } from "./config.ts";
 
 const [REQUEST_MS, UPLOAD_MS] = [15_000, 55_000];
@@ -10,7 +10,7 @@ const MAX_ANSWER_BYTES = 64_000_000;
 export type Json = Readonly<Record<string, unknown>>;
 
 export interface Requester extends Pick<Settings, "homeserverUrl" | "accessToken"> {
-  readonly clock: Pick<Clock, "setTimeout">;
+  readonly clock: Pick<Clock, "setTimeout" | "now">;
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +47,7 @@ export async function ask(requester: Requester, path: string, options: Options =
     // The token must not reach another address.
     const { response, answer } = await exchange(url, { ...init, redirect: "manual", signal: ending });
     const redact = (words: string) => (accessToken === "" ? words : words.replaceAll(accessToken, "[token]"));
-    if (!response.ok) return refuse(response, answer ?? {}, redact);
+    if (!response.ok) return refuse(response, answer ?? {}, redact, clock.now());
     return answer ?? unavailable(`${homeserverUrl} does not answer as a Matrix homeserver does; check homeserverUrl`);
   });
 }
@@ -55,25 +55,20 @@ export async function ask(requester: Requester, path: string, options: Options =
 async function exchange(url: string, init: RequestInit): Promise<{ response: Response; answer: Json | undefined }> {
   try {
     const response = await fetch(url, init);
-    const text = await readBody(response, MAX_ANSWER_BYTES, () => unavailable("its answer is too large"));
-    return { response, answer: parsed(text.toString("utf8")) };
+    const body = await readBody(response, MAX_ANSWER_BYTES, () => unavailable("its answer is too large"));
+    return { response, answer: objectIn(body) };
   } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    return unavailable(`the Matrix homeserver cannot be reached: ${messageOf(cause) || String(Object(cause).code)}`);
+    return unavailable(`the Matrix homeserver cannot be reached: ${causeOf(error)}`);
   }
 }
 
-function parsed(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Json) : undefined; // any object has string keys
-  } catch {
-    return undefined;
-  }
+function objectIn(body: Buffer): Json | undefined {
+  const value = jsonOf(body);
+  return typeof value === "object" && value !== null ? (value as Json) : undefined; // any object has string keys
 }
 
 /** The error of a refused request, in the server's words. @throws GatewayError always */
-function refuse({ status, headers }: Response, answer: Json, redact: (words: string) => string): never {
+function refuse({ status, headers }: Response, answer: Json, redact: (words: string) => string, now: number): never {
   const { errcode, error, retry_after_ms: waitMs } = answer;
   const words = typeof error === "string" && error !== "" ? redact(error) : `status ${status}`;
   const details = { errcode: redact(String(errcode)) };
@@ -82,7 +77,7 @@ function refuse({ status, headers }: Response, answer: Json, redact: (words: str
     throw new GatewayError("NOT_LINKED", text, { details });
   }
   if (status === 429 || status >= 500 || status === 408) {
-    const retryAfterMs = typeof waitMs === "number" && waitMs >= 0 ? waitMs : retryAfter(headers, Date.now());
+    const retryAfterMs = typeof waitMs === "number" && waitMs >= 0 ? waitMs : retryAfter(headers, now);
     const what = status === 429 ? "Matrix limits the rate of requests" : "the Matrix homeserver failed";
     unavailable(`${what}: ${words}`, { details, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
   }

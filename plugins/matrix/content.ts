@@ -1,20 +1,20 @@
 /** Contents of outgoing events. Pure. */
+import { unescaped } from "@svc/kit/channels";
 import type { MessagePoll, OutboundMessage } from "@svc/sdk/channels";
 import { POLL_START } from "./events.ts";
 
 /** `@room` in a text, and names, notify nobody. */
 const QUIET = { "m.mentions": {} };
-const CHARACTERS: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
 
 /** A text in HTML, as readable text. */
 export function plainOf(html: string): string {
-  return html
+  const plain = html
     .replace(/<a href="([^"]*)">([^]*?)<\/a>/g, (_, url: string, text: string) =>
       text === url || text === "" ? url : `${text} (${url})`,
     )
     .replace(/<blockquote>([^]*?)<\/blockquote>/g, (_, inner: string) => inner.replaceAll(/^/gm, "&gt; "))
-    .replaceAll(/<[^>]*>/g, "")
-    .replaceAll(/&(?:lt|gt|quot|amp);/g, (name) => CHARACTERS[name] ?? name);
+    .replaceAll(/<[^>]*>/g, "");
+  return unescaped(plain);
 }
 
 /** Clients ignore line breaks in HTML, except in `pre`. */

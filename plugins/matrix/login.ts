@@ -5,7 +5,7 @@ import type { ChannelCall, ChannelLoginSteps, LogoutReceipt } from "@svc/sdk/cha
 import { ask, askFor, discover, errcodeOf, type Requester, whoami } from "./api.ts";
 import type { Settings } from "./config.ts";
 
-type Timer = Pick<Clock, "setTimeout">;
+type Timer = Pick<Clock, "setTimeout" | "now">;
 
 /** @param addressOf the configured address of the homeserver for an account, also for a new one; empty: none */
 export function createLogin(clock: Timer, addressOf: (accountId: string) => string): ChannelLoginSteps {

@@ -15,7 +15,10 @@ export const put = (requester: Requester, roomId: string, type: string, body: ob
 
 type Calls = Required<Pick<Channel<Settings>, "send" | "edit" | "react" | "typing" | "media">>;
 
-export function createOutgoing(clock: Pick<Clock, "setTimeout">, memoryOf: (accountId: string) => Memory): Calls {
+export function createOutgoing(
+  clock: Pick<Clock, "setTimeout" | "now">,
+  memoryOf: (accountId: string) => Memory,
+): Calls {
   const callOf = ({ accountId, settings, signal }: ChannelCall<Settings>) => {
     const requester: Requester = { ...settings, clock, signal };
     const memory = memoryOf(accountId);

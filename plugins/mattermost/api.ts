@@ -1,5 +1,6 @@
 /** Requests to the REST API of a server. */
-import { type Clock, GatewayError, invalidRequest, isGatewayError, lazy, messageOf, unavailable } from "@svc/sdk";
+import { causeOf, jsonOf } from "@svc/kit/body";
+import { type Clock, GatewayError, invalidRequest, isGatewayError, lazy, unavailable } from "@svc/sdk";
 import { withDeadline } from "@svc/kit/time";
 import type { Client4 } from "@mattermost/client";
 import type { Settings } from "./config.ts";
@@ -48,7 +49,7 @@ export async function ask<T>(
     return withDeadline({ ms, clock, signals: [signal], late }, async (ending) => {
       const { response, text } = await exchange(url, { ...client.getOptions(options), signal: ending });
       onHeaders?.(response.headers);
-      const data = parsed(text);
+      const data = jsonOf(text);
       if (!response.ok) refuse(response, data, (words) => words.replaceAll(botToken, "[token]"));
       return data ?? unavailable(`${baseUrl} does not answer as a Mattermost server does; check baseUrl`);
     });
@@ -63,17 +64,7 @@ async function exchange(url: string, options: RequestInit): Promise<{ response: 
     const response = await fetch(url, { ...options, redirect: "manual" });
     return { response, text: await response.text() };
   } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    const { code } = Object(cause) as { readonly code?: unknown }; // shown as text
-    return unavailable(`the Mattermost server cannot be reached: ${messageOf(cause) || String(code)}`);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
+    return unavailable(`the Mattermost server cannot be reached: ${causeOf(error)}`);
   }
 }
 

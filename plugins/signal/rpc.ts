@@ -1,5 +1,5 @@
 /** Requests to the daemon: JSON-RPC over HTTP. */
-import { readBody } from "@svc/kit/body";
+import { jsonOf, readBody } from "@svc/kit/body";
 import { retryAfter, withDeadline } from "@svc/kit/time";
 import { type Clock, GatewayError, matches, messageOf, type Static, type TSchema, Type, unavailable } from "@svc/sdk";
 import { redacted, refusalOf, rpcCodeOf, RpcError } from "./refusals.ts";
@@ -55,7 +55,7 @@ function exchange(
     const bytes = await readBody(response, maxBytes, () =>
       unavailable("signal-cli sends a response that is too large"),
     );
-    const said = parsed(bytes.toString("utf8"));
+    const said = jsonOf(bytes);
     if (matches(Answer, said) && (said.error ?? said.result) !== undefined) return said;
     expectOk(response, clock); // what is between gateway and daemon knows only status codes
     return undefined;
@@ -79,14 +79,6 @@ export function expectOk({ ok, status, headers }: Response, clock: Pick<Clock, "
   const retryAfterMs = retryAfter(headers, clock.now());
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (!ok) unavailable(`signal-cli answers with status ${status}; next: check channels.signal.url`, wait);
-}
-
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 const maybe = Type.Optional(Type.Union([Type.String(), Type.Null()]));

@@ -1,4 +1,5 @@
 /** One run of an account: connects to the daemon, stores what arrives, and submits it in order. */
+import { jsonOf } from "@svc/kit/body";
 import { type Bounded, bounded, submitted } from "@svc/kit/channels";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Logger, matches, messageOf, Type } from "@svc/sdk";
@@ -7,7 +8,7 @@ import type { Settings } from "./config.ts";
 import type { Daemons } from "./daemon.ts";
 import { ReceiveEvent } from "./envelope.ts";
 import { openJournal } from "./journal.ts";
-import { ask, check, isAccount, listAccounts, parsed, unlinked } from "./rpc.ts";
+import { ask, check, isAccount, listAccounts, unlinked } from "./rpc.ts";
 import { eventsOf } from "./stream.ts";
 import { toInbound } from "./translate.ts";
 
@@ -107,7 +108,7 @@ async function connected(run: ChannelRun<Settings>, url: string, context: RunCon
     };
     const { lastEventId } = journal;
     for await (const { id, data } of eventsOf({ ...request, settings, lastEventId, onOpen, onAlive: run.alive })) {
-      const event = parsed(data);
+      const event = jsonOf(data);
       const message = understood(event);
       if (!message) continue;
       await journal.add(id, event);

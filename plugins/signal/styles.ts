@@ -1,4 +1,5 @@
 /** Converts the markup of the gateway to the text of Signal and ranges with styles. Pure. */
+import { unescaped } from "@svc/kit/channels";
 
 const MONOSPACE = "MONOSPACE";
 const STYLES: Readonly<Record<string, string>> = {
@@ -9,8 +10,6 @@ const STYLES: Readonly<Record<string, string>> = {
   pre: MONOSPACE,
 };
 const TAG = /<(\/?)(b|i|s|u|code|pre|a|blockquote)(?: (?:href|class)="([^"]*)")?>/g;
-const ENTITIES: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"' };
-const raw = (escaped: string) => escaped.replace(/&(?:amp|lt|gt|quot);/g, (entity) => ENTITIES[entity] ?? entity);
 
 /** A plain text, and `start:length:STYLE` in UTF-16 units. */
 export interface Styled {
@@ -27,13 +26,13 @@ export function styled(html: string): Styled {
   let at = 0;
   const add = (escaped: string) => {
     const mark = "> ".repeat(quotes);
-    text += raw(escaped).replaceAll("\n", `\n${mark}`);
+    text += unescaped(escaped).replaceAll("\n", `\n${mark}`);
   };
   for (const { 0: tag, 1: slash, 2: name = "", 3: href = "", index } of html.matchAll(TAG)) {
     add(html.slice(at, index));
     at = index + tag.length;
     if (slash === "") {
-      open.push({ name, start: text.length, href: raw(href) });
+      open.push({ name, start: text.length, href: unescaped(href) });
       if (name === "blockquote") {
         quotes += 1;
         text += "> ";

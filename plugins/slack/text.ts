@@ -1,5 +1,5 @@
 /** Text of Slack: incoming text as people read it, and the blocks of a message with buttons. Pure. */
-import { split } from "@svc/kit/channels";
+import { split, unescaped } from "@svc/kit/channels";
 import type { KnownBlock } from "@slack/web-api";
 import type { MessageButton } from "@svc/sdk/channels";
 
@@ -7,9 +7,6 @@ import type { MessageButton } from "@svc/sdk/channels";
 const MAX_BLOCK_CHARS = 3_000;
 /** Maximum buttons in one block. */
 const MAX_ROW = 25;
-
-const ENTITIES: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
-const decoded = (text: string) => text.replace(/&(?:amp|lt|gt);/g, (entity) => ENTITIES[entity] ?? entity);
 
 /** Ids of the people that a text mentions. */
 export function mentionedIn(text: string): string[] {
@@ -32,14 +29,14 @@ export function withoutLeading(text: string, botId: string): string {
  */
 export function readable(text: string, names: ReadonlyMap<string, string>): string {
   return text.replace(/<([^<>]*)>|&(?:amp|lt|gt);/g, (all, inside: string | undefined) =>
-    inside === undefined ? decoded(all) : reference(inside, names),
+    inside === undefined ? unescaped(all) : reference(inside, names),
   );
 }
 
 function reference(inside: string, names: ReadonlyMap<string, string>): string {
   const bar = inside.indexOf("|");
-  const address = decoded(bar < 0 ? inside : inside.slice(0, bar));
-  const label = bar < 0 ? "" : decoded(inside.slice(bar + 1));
+  const address = unescaped(bar < 0 ? inside : inside.slice(0, bar));
+  const label = bar < 0 ? "" : unescaped(inside.slice(bar + 1));
   if (address.startsWith("@")) return `@${names.get(address.slice(1)) ?? (label || address.slice(1))}`;
   if (address.startsWith("#")) return `#${label || address.slice(1)}`;
   if (address.startsWith("!")) return label || `@${address.slice(1).split("^")[0]}`; // @here, user groups, dates

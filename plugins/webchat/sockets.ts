@@ -1,5 +1,6 @@
 /** Sockets of visitors: who may open one, and what its texts do. */
 import { randomBytes } from "node:crypto";
+import { jsonOf } from "@svc/kit/body";
 import { bounded, repeated } from "@svc/kit/channels";
 import { networkOf } from "@svc/kit/net";
 import { AnySignal } from "@svc/kit/time";
@@ -239,10 +240,6 @@ function pass({ early, send }: Connection, frame: ServerFrame): void {
 }
 
 function parsed(text: string): ClientFrame | undefined {
-  try {
-    const frame: unknown = JSON.parse(text);
-    return matches(ClientFrame, frame) ? frame : undefined;
-  } catch {
-    return undefined;
-  }
+  const frame = jsonOf(text);
+  return matches(ClientFrame, frame) ? frame : undefined;
 }

@@ -1,8 +1,8 @@
 /** Requests to the Graph API. */
 import { createHmac } from "node:crypto";
-import { readBody } from "@svc/kit/body";
+import { causeOf, jsonOf, readBody } from "@svc/kit/body";
 import { retryAfter, withDeadline } from "@svc/kit/time";
-import { type Clock, invalidRequest, isGatewayError, matches, messageOf, Type, unavailable } from "@svc/sdk";
+import { type Clock, invalidRequest, isGatewayError, matches, Type, unavailable } from "@svc/sdk";
 import type { Login } from "./config.ts";
 import { explained, Failure, failureOf } from "./failures.ts";
 
@@ -59,21 +59,10 @@ async function exchange(url: string, options: RequestInit) {
   try {
     const response = await fetch(url, options);
     const tooLarge = () => unavailable("the answer is too large; next: check graphUrl");
-    const text = (await readBody(response, MAX_ANSWER_BYTES, tooLarge)).toString("utf8");
-    return { response, answer: parsed(text) };
+    return { response, answer: jsonOf(await readBody(response, MAX_ANSWER_BYTES, tooLarge)) };
   } catch (error) {
     if (isGatewayError(error)) throw error;
-    const cause = error instanceof Error ? (error.cause ?? error) : error;
-    const { code } = Object(cause) as { readonly code?: unknown }; // any thrown value; shown as text
-    return unavailable(`WhatsApp cannot be reached: ${messageOf(cause) || String(code)}; next: check the network`);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
+    return unavailable(`WhatsApp cannot be reached: ${causeOf(error)}; next: check the network`);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Bodies of outgoing messages. Pure. */
+import { unescaped } from "@svc/kit/channels";
 import { invalidRequest } from "@svc/sdk";
 import type { MessageButton, OutboundMedia } from "@svc/sdk/channels";
 import { isUserId } from "./translate.ts";
@@ -25,8 +26,7 @@ const LINK = /<([^<>|\s]+)(?:\|([^<>]*))?>/g;
 /** Converts `mrkdwn`: WhatsApp has the same marks, but no named links, and escapes nothing. */
 export function whatsAppText(mrkdwn: string): string {
   const plain = (_: string, url: string, words = "") => (words === "" || words === url ? url : `${words} (${url})`);
-  const unlinked = mrkdwn.replace(LINK, plain).replace(LINK, plain); // twice, for an image in a link
-  return unlinked.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+  return unescaped(mrkdwn.replace(LINK, plain).replace(LINK, plain)); // twice, for an image in a link
 }
 
 const textBody = (body: string): Body => ({ type: "text", text: { body, preview_url: /https?:\/\//i.test(body) } });

@@ -1,4 +1,5 @@
-/** Bounded response bodies: `@svc/kit/body`. */
+/** Response bodies, bounded, and what a failed request says: `@svc/kit/body`. */
+import { messageOf } from "@svc/sdk";
 
 /**
  * The whole body of a response.
@@ -18,4 +19,19 @@ export async function readBody(
     parts.push(part);
   }
   return Buffer.concat(parts);
+}
+
+/** A body as JSON; `undefined`: it is none. */
+export function jsonOf(body: Buffer | string): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why a `fetch` failed, in the words of its cause. They may quote the address. */
+export function causeOf(error: unknown): string {
+  const cause: unknown = Object(error).cause ?? error;
+  return messageOf(cause) || String(Object(cause).code);
 }

@@ -51,12 +51,9 @@ export interface Upgrade {
 export interface PluginSockets {
   /** @returns whether a plugin serves this path; the upgrade is then handled */
   take(upgrade: Upgrade): boolean;
-  /** Closes all sockets with 1012. */
-  close(): void;
 }
 
 export function createPluginSockets({ routes, access, clock, log }: PluginSocketsOptions): PluginSockets {
-  const open = new Set<(code: number, reason: string) => void>();
   const counts = new AddressCount();
   const servers = new Map<number, WebSocketServer>();
   const find = (target: string) => socketRoute(target, routes.list());
@@ -164,14 +161,12 @@ export function createPluginSockets({ routes, access, clock, log }: PluginSocket
   /** Pings the client, and closes the socket with its plugin. */
   function attend(ws: WebSocket, socket: Duplex, stopped: AbortSignal): void {
     let isAlive = true;
-    const close = (code: number, reason: string) => ws.close(code, reason);
-    const stop = () => close(CLOSE.restart, "the plugin stops");
+    const stop = () => ws.close(CLOSE.restart, "the plugin stops");
     const cancel = clock.setInterval(() => {
       if (!isAlive) return ws.terminate();
       isAlive = false;
       ws.ping();
     }, PING_MS);
-    open.add(close);
     ws.on("pong", () => (isAlive = true));
     ws.on("error", (error) => log.debug({ err: error }, "a WebSocket of a plugin failed"));
     setMaxListeners(0, stopped); // one for each socket
@@ -179,7 +174,6 @@ export function createPluginSockets({ routes, access, clock, log }: PluginSocket
     if (stopped.aborted) stop();
     socket.once("close", () => {
       cancel();
-      open.delete(close);
       stopped.removeEventListener("abort", stop);
     });
   }
@@ -190,9 +184,6 @@ export function createPluginSockets({ routes, access, clock, log }: PluginSocket
       if (!found) return false;
       void serve(upgrade, found);
       return true;
-    },
-    close() {
-      for (const close of open) close(CLOSE.restart, "service restart");
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Downloads a file of a message, with limits on size, time and redirects. */
-import { readBody } from "@svc/kit/body";
+import { causeOf, readBody } from "@svc/kit/body";
 import { AnySignal, megabytes } from "@svc/kit/time";
-import { invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
+import { invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 import type { MediaSource } from "@svc/sdk/channels";
 
 /** Choice: milliseconds for one file. */
@@ -48,7 +48,7 @@ async function followed(
     if (!/^https?:$/.test(target.protocol)) invalidRequest("the network named an address that is not http or https");
     const own = target.origin === origin ? { headers } : {};
     const answer = await fetch(target, { ...own, redirect: "manual", signal }).catch((error: unknown) =>
-      unavailable(`the file could not be downloaded: ${causeOf(error)}`),
+      unavailable(`the file could not be downloaded: ${withoutAddress(causeOf(error))}`),
     );
     const location = answer.headers.get("location");
     if (answer.status >= 300 && answer.status < 400 && location !== null && redirects < MAX_REDIRECTS) {
@@ -73,7 +73,7 @@ async function bytesOf(answer: Response, maxBytes: number): Promise<Uint8Array> 
     return await readBody(answer, maxBytes, tooLarge);
   } catch (error) {
     if (isGatewayError(error)) throw error;
-    return unavailable(`the download was interrupted: ${causeOf(error)}`);
+    return unavailable(`the download was interrupted: ${withoutAddress(causeOf(error))}`);
   }
 }
 
@@ -81,7 +81,6 @@ function typeOf(answer: Response): string | undefined {
   return answer.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() || undefined;
 }
 
-function causeOf(error: unknown): string {
-  const { cause } = Object(error) as { cause?: unknown };
-  return messageOf(cause ?? error).replace(/https?:\/\/\S+/g, "the address");
+function withoutAddress(words: string): string {
+  return words.replace(/https?:\/\/\S+/g, "the address");
 }

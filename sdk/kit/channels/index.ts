@@ -8,3 +8,4 @@ export * from "./refused-command.ts";
 export * from "./repeat.ts";
 export { MAX_PIECES, split } from "./split.ts";
 export * from "./state-file.ts";
+export * from "./unescaped.ts";
