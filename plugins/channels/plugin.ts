@@ -2,7 +2,16 @@
 import { definePlugin, isGatewayError, lazy, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { ApprovalDecisions, ApprovalForwarder } from "@svc/sdk/approvals";
-import { Channel, channelLogin, channelPairing, channels, Delivery, outbound, webLogin } from "@svc/sdk/channels";
+import {
+  Channel,
+  ChannelTransport,
+  channelLogin,
+  channelPairing,
+  channels,
+  Delivery,
+  outbound,
+  webLogin,
+} from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
 import { ChatCommand, ChatCommands } from "@svc/sdk/commands";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -121,6 +130,7 @@ export default definePlugin({
 
     const accounts: ChannelAccounts = new ChannelAccounts({
       view: gateway.own(Channel),
+      transports: gateway.own(ChannelTransport),
       host,
       clock,
       log,

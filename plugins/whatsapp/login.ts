@@ -31,7 +31,8 @@ export function createLogin(
   return {
     start: () => ({
       kind: "form",
-      message: "Create an app for WhatsApp at https://developers.facebook.com/apps, and add your business number.",
+      message:
+        "Create an app for WhatsApp at https://developers.facebook.com/apps, and add your business number. For a personal number, cancel, and install a plugin first: svc plugins install @svc/plugin-whatsapp-web",
       fields: FIELDS,
     }),
 

@@ -1,5 +1,4 @@
 /** Bodies of outgoing messages. Pure. */
-import { unescaped } from "@svc/kit/channels";
 import { invalidRequest } from "@svc/sdk";
 import type { MessageButton, OutboundMedia } from "@svc/sdk/channels";
 import { isUserId } from "./translate.ts";
@@ -18,15 +17,6 @@ export type Body = Readonly<Record<string, unknown>>;
 export function recipient(to: string): object {
   const who = isUserId(to) ? { recipient: to } : { to };
   return { messaging_product: "whatsapp", recipient_type: "individual", ...who };
-}
-
-/** A link `<url|text>`, without a link in its text. */
-const LINK = /<([^<>|\s]+)(?:\|([^<>]*))?>/g;
-
-/** Converts `mrkdwn`: WhatsApp has the same marks, but no named links, and escapes nothing. */
-export function whatsAppText(mrkdwn: string): string {
-  const plain = (_: string, url: string, words = "") => (words === "" || words === url ? url : `${words} (${url})`);
-  return unescaped(mrkdwn.replace(LINK, plain).replace(LINK, plain)); // twice, for an image in a link
 }
 
 const textBody = (body: string): Body => ({ type: "text", text: { body, preview_url: /https?:\/\//i.test(body) } });

@@ -1,11 +1,11 @@
 /** Messages, reactions, read marks, typing and files, with the settings of each call. */
-import { bounded } from "@svc/kit/channels";
+import { bounded, unlinked } from "@svc/kit/channels";
 import { megabytes } from "@svc/kit/time";
 import { invalidRequest, isGatewayError, matches, notFound, Type } from "@svc/sdk";
 import type { Channel, ChannelCall, OutboundMedia, OutboundMessage } from "@svc/sdk/channels";
 import { ask, type RequestContext } from "./api.ts";
 import type { Settings } from "./config.ts";
-import { fileBodies, recipient, textBodies, uploadOf, whatsAppText } from "./messages.ts";
+import { fileBodies, recipient, textBodies, uploadOf } from "./messages.ts";
 
 const MEDIA_ID = /^[\w-]{1,200}$/;
 
@@ -45,7 +45,7 @@ export function createOutgoing(clock: RequestContext["clock"]): Outgoing {
 
   async function bodiesOf(message: OutboundMessage<Settings>) {
     const { media, buttons = [] } = message;
-    const text = whatsAppText(message.text);
+    const text = unlinked(message.text);
     if (!media) return textBodies(text, buttons.flat());
     const shown = uploadOf(media);
     const id = await upload(media, shown.mimeType, message);

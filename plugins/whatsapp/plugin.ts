@@ -28,6 +28,7 @@ export default definePlugin({
 
     const channel = defineChannel<Settings>({
       label: "WhatsApp",
+      connects: "a business number of the Cloud API",
       capabilities: {
         chats: ["direct"],
         maxTextChars: 4_000, // the network accepts 4,096, and 1,024 in a caption; markup can lengthen a text

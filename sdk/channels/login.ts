@@ -39,6 +39,8 @@ export type LoginStep =
 /** Values that the steps of a login work with. */
 export interface LoginCall {
   readonly accountId: string;
+  /** `ChannelAccount.settings`, also of an account that is not configured yet; absent for one that the channel does not list. */
+  readonly settings?: unknown;
   /** Aborts when the person cancels, or the plugin `channels` stops. */
   readonly signal: AbortSignal;
 }

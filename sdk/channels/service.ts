@@ -72,6 +72,12 @@ export interface ChannelAccount<Settings = unknown> extends ChannelAccess {
   readonly enabled?: boolean;
   /** False: a required setting is missing; listed but not run. Default true. */
   readonly configured?: boolean;
+  /** Another plugin connects the account: its contribution `<channel>.<id>` of `ChannelTransport`. Default: the channel itself. */
+  readonly transport?: {
+    readonly id: string;
+    /** npm package of the plugin, for people who have not installed it. */
+    readonly package: string;
+  };
   /** Passed to all functions. May contain secrets; no other code receives it. */
   readonly settings: Settings;
 }
@@ -241,14 +247,9 @@ export interface LogoutReceipt {
   readonly loggedOut?: boolean;
 }
 
-/** A channel. The contribution id is the channel id, in lower case: `gateway.extend(Channel, "irc", channel)`. */
-export interface Channel<Settings = unknown> {
-  /** Shown to people. */
-  readonly label: string;
-  /** Other common names of the channel, in lower case. */
-  readonly aliases?: readonly string[];
+/** How accounts of a channel reach its network. */
+export interface ChannelConnection<Settings = unknown> {
   readonly capabilities: ChannelCapabilities;
-  readonly accounts: readonly ChannelAccount<Settings>[];
   /**
    * Normalizes an address entered by a person; `undefined`: not an address of this channel. The address of a person is
    * the `sender.id` of their messages, alone or after `user:`; under any other one, what is sent to the person is
@@ -292,6 +293,28 @@ export interface Channel<Settings = unknown> {
   probe?(login: ChannelCall<Settings>): Promise<unknown>;
 }
 
+/** A channel. The contribution id is the channel id, in lower case: `gateway.extend(Channel, "irc", channel)`. */
+export interface Channel<Settings = unknown> extends ChannelConnection<Settings> {
+  /** Shown to people. */
+  readonly label: string;
+  /** Other common names of the channel, in lower case. */
+  readonly aliases?: readonly string[];
+  readonly accounts: readonly ChannelAccount<Settings>[];
+  /** What its own accounts connect, beside those of transports, e.g. `a business number`. Shown to people who choose. */
+  readonly connects?: string;
+}
+
+/**
+ * Another way to reach the network of a channel, in a plugin of its own. It serves the accounts that name it in
+ * `ChannelAccount.transport`; the channel reads their settings from its section. The contribution id is
+ * `<channel>.<transport>`: `gateway.extend(ChannelTransport, "whatsapp.web", transport)`. The configuration that its login
+ * returns must make the channel name the transport.
+ */
+export interface ChannelTransport<Settings = unknown> extends ChannelConnection<Settings> {
+  /** As `Channel.connects`. */
+  readonly connects: string;
+}
+
 /** Ties the settings type of accounts and functions together. */
 export function defineChannel<Settings>(channel: Channel<Settings>): Channel {
   return channel as unknown as Channel; // the owner hands each account's settings back to the channel they came from
@@ -301,5 +324,17 @@ export function defineChannel<Settings>(channel: Channel<Settings>): Channel {
 export const Channel = defineExtensionPoint<Channel>("channel", {
   summary:
     "Channels. Owned by the plugin `channels`, which runs them; contributed by every plugin that connects a chat network.",
+  remotable: true,
+});
+
+/** Ties the settings type of the functions together. */
+export function defineTransport<Settings>(transport: ChannelTransport<Settings>): ChannelTransport {
+  return transport as unknown as ChannelTransport; // the channel hands over the settings that belong to the transport
+}
+
+/** Token of the extension point. */
+export const ChannelTransport = defineExtensionPoint<ChannelTransport>("channel.transport", {
+  summary:
+    "Further ways to reach the network of a channel. Owned by the plugin `channels`; contributed by plugins that connect some accounts of another plugin's channel.",
   remotable: true,
 });

@@ -9,7 +9,14 @@ import {
   notFound,
   unavailable,
 } from "@svc/sdk";
-import type { Channel, ChannelAccount, InboundMessage, MenuCommand, Receipt } from "@svc/sdk/channels";
+import type {
+  Channel,
+  ChannelAccount,
+  ChannelTransport,
+  InboundMessage,
+  MenuCommand,
+  Receipt,
+} from "@svc/sdk/channels";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { PluginReport } from "@svc/sdk/plugins";
 import { AccountRun } from "./account.ts";
@@ -21,6 +28,7 @@ const RETRY_MS = 1_000;
 
 export interface ChannelAccountsOptions {
   readonly view: ExtensionView<Channel>;
+  readonly transports: ExtensionView<ChannelTransport>;
   readonly host: Pick<GatewayInfo, "plugins">;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn">;
@@ -32,9 +40,16 @@ export interface ChannelAccountsOptions {
 
 /** An account, and its run if there is one. */
 export interface Listed {
+  /** The channel as it serves the account: with the functions and capabilities of its transport. */
   readonly contribution: Contribution<Channel>;
   readonly account: ChannelAccount;
   readonly run: AccountRun | undefined;
+}
+
+/** A transport that no plugin contributes, and the command that helps. */
+export interface Absence {
+  readonly message: string;
+  readonly next: string;
 }
 
 export class ChannelAccounts {
@@ -42,6 +57,9 @@ export class ChannelAccounts {
   readonly #runs = new Map<string, AccountRun>();
   /** By account: a promise that resolves when the previous run has ended. */
   readonly #former = new Map<string, Promise<void>>();
+  /** By the transport: the channel as it serves accounts. The same object as long as both plugins stay. */
+  readonly #served = new WeakMap<ChannelTransport, { readonly channel: Channel; readonly by: Contribution<Channel> }>();
+  readonly #sources = new WeakMap<Contribution<Channel>, Contribution<ChannelTransport> | Absence>();
   #isStopped = false;
 
   constructor(options: ChannelAccountsOptions) {
@@ -50,11 +68,51 @@ export class ChannelAccounts {
 
   /** Channels whose plugins run, in plugin order. */
   channels(): readonly Contribution<Channel>[] {
-    const { view, host } = this.#options;
+    return this.#active(this.#options.view);
+  }
+
+  /** Transports of a channel whose plugins run. Their ids are without the channel. */
+  transports(
+    channel: string,
+  ): readonly { readonly id: string; readonly contribution: Contribution<ChannelTransport> }[] {
+    return this.#active(this.#options.transports).flatMap((contribution) => {
+      const [of, id] = contribution.id.split(".", 2);
+      return of === channel && id !== undefined ? [{ id, contribution }] : [];
+    });
+  }
+
+  #active<T>(view: ExtensionView<T>): readonly Contribution<T>[] {
     const listed = view.list();
     if (listed.length === 0) return [];
+    const { host } = this.#options;
     const active = new Set(host.plugins().flatMap(({ id, state }) => (state === "active" ? [id] : [])));
     return listed.filter(({ plugin }) => active.has(plugin));
+  }
+
+  /** The channel as it serves an account that names this transport. */
+  served(channel: Contribution<Channel>, transport: ChannelAccount["transport"]): Contribution<Channel> {
+    if (!transport) return channel;
+    const source = this.transports(channel.id).find(({ id }) => id === transport.id)?.contribution;
+    if (!source) {
+      const by = { ...channel };
+      const message = `no plugin contributes the transport ${channel.id}.${transport.id}`;
+      this.#sources.set(by, { message, next: `svc plugins install ${transport.package}` });
+      return by;
+    }
+    const known = this.#served.get(source.value);
+    if (known?.channel === channel.value) return known.by;
+    const { label, aliases, accounts } = channel.value;
+    const value = { ...source.value, label, ...(aliases && { aliases }), accounts };
+    const by = { id: channel.id, plugin: source.plugin, value };
+    this.#served.set(source.value, { channel: channel.value, by });
+    this.#sources.set(by, source);
+    return by;
+  }
+
+  /** Why the transport of an account is not there. */
+  absence({ contribution }: Pick<Listed, "contribution">): Absence | undefined {
+    const source = this.#sources.get(contribution);
+    return source && "next" in source ? source : undefined;
   }
 
   /** Channels with an account that runs. */
@@ -65,7 +123,7 @@ export class ChannelAccounts {
   accounts({ id }: Contribution<Channel>): readonly Listed[] {
     const contribution = this.channels().find((channel) => channel.id === id);
     return (contribution?.value.accounts ?? []).map((account) => ({
-      contribution: contribution as Contribution<Channel>, // a channel with accounts exists
+      contribution: this.served(contribution as Contribution<Channel>, account.transport), // a channel with accounts exists
       account,
       run: this.#runs.get(keyOf(id, account.id)),
     }));
@@ -149,17 +207,23 @@ export class ChannelAccounts {
     return ids.length === 0 ? "no channel is loaded; see: svc plugins list" : `channels: ${ids.join(", ")}`;
   }
 
+  /** @throws GatewayError `UNAVAILABLE`: the transport is not there */
   call<R>(contribution: Contribution<Channel>, work: (channel: Channel) => R): R {
-    return this.#options.view.call(contribution, work);
+    const { view, transports } = this.#options;
+    const source = this.#sources.get(contribution);
+    if (!source) return view.call(contribution, work);
+    if ("next" in source) return unavailable(`${source.message}; next: ${source.next}`);
+    return transports.call(source, () => work(contribution.value));
   }
 
   /** Starts and stops runs to match the contributed accounts. Call this whenever a plugin came, went or changed. */
   reconcile(): void {
     if (this.#isStopped) return;
     const wanted = new Map<string, readonly [Contribution<Channel>, ChannelAccount]>();
-    for (const contribution of this.channels())
-      for (const account of contribution.value.accounts)
-        if (isRun(account)) wanted.set(keyOf(contribution.id, account.id), [contribution, account]);
+    for (const channel of this.channels())
+      for (const listed of this.accounts(channel))
+        if (isRun(listed.account) && this.absence(listed) === undefined)
+          wanted.set(keyOf(channel.id, listed.account.id), [listed.contribution, listed.account]);
     for (const [key, run] of this.#runs) if (!wanted.has(key)) this.#retire(key, run);
     for (const [key, [contribution, account]] of wanted) {
       const old = this.#runs.get(key);

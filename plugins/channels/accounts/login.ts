@@ -27,6 +27,12 @@ const qrCode = lazy(() => import("uqr"));
 const LOGIN_MS = 600_000;
 /** Choice: unfinished logins at a time; the oldest is forgotten. */
 const MAX_LOGINS = 20;
+/** Phases of an account that runs again only after a login. */
+const WAITING: ReadonlySet<string> = new Set(["needs-login", "logged-out"]);
+/** The way of a login that the channel itself serves. */
+const OWN = "";
+/** Key of the answer that chooses a transport. */
+const WAY = "transport";
 /** An environment variable of the gateway as the whole value. */
 const VARIABLE = /^\$\{([A-Z_][A-Z0-9_]*)\}$/;
 
@@ -34,6 +40,8 @@ interface Login {
   readonly id: string;
   readonly channel: string;
   readonly accountId: string;
+  /** Transport that logs in, or `OWN`. Absent: the person has to choose. */
+  readonly way?: string;
   readonly step: LoginStep;
   /** epoch ms */
   readonly startedAt: number;
@@ -70,23 +78,52 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
 
   async function start(name: string, asked: string | undefined): Promise<Login> {
     const contribution = accounts.chosen(name);
-    const { id: channel, value } = contribution;
-    const accountId = asked?.trim() || defaultAccountOf(value);
-    if (!new RegExp(ACCOUNT_ID).test(accountId))
-      invalidRequest(`"${accountId}" is not an account id: use lower case letters, digits, - and _`);
-    if (!value.login)
-      invalidRequest(`channel ${channel} has no login; write its settings: svc config set channels.${channel} ...`);
-    const step = await called(contribution, [], (one) => one.login?.start({ accountId, signal }));
-    const now = clock.now();
-    const login = {
-      id: randomUUID(),
-      channel,
-      accountId,
-      step,
-      startedAt: now,
-      expiresAt: endOf(step, now, now),
-      cancelled: new AbortController(),
+    const accountId = accountIdOf(asked) ?? defaultAccountOf(contribution.value);
+    const [way = OWN, ...more] = waysOf(contribution, accountId);
+    if (more.length === 0) return begin(contribution, accountId, way);
+    return remember({ channel: contribution.id, accountId, step: choiceOf(contribution) });
+  }
+
+  /** Transports that may log in to the account. An account keeps the one that its settings name. */
+  function waysOf(contribution: Contribution<Channel>, accountId: string): readonly string[] {
+    const account = accounts.account(contribution, accountId)?.account;
+    if (account && (account.transport || account.configured !== false)) return [account.transport?.id ?? OWN];
+    return [...accounts.transports(contribution.id).map(({ id }) => id), OWN];
+  }
+
+  function choiceOf({ id: channel, value: { label, connects = "another account" } }: Contribution<Channel>): LoginStep {
+    const others = accounts.transports(channel).map(({ id, contribution }) => `${id}: ${contribution.value.connects}`);
+    const help = `${others.join("; ")}; empty: ${connects}`;
+    return {
+      kind: "form",
+      message: `${label} can be connected in several ways.`,
+      fields: [{ key: WAY, label: "Way", help, optional: true }],
     };
+  }
+
+  const accountOf = (contribution: Contribution<Channel>, accountId: string) => {
+    const settings = accounts.account(contribution, accountId)?.account.settings;
+    return { accountId, ...(settings === undefined ? {} : { settings }) };
+  };
+
+  /** The channel as it serves the way. */
+  function servedBy(contribution: Contribution<Channel>, accountId: string, way: string): Contribution<Channel> {
+    const own = accounts.account(contribution, accountId);
+    if (own?.account.transport?.id === way) return own.contribution;
+    return way === OWN ? contribution : accounts.served(contribution, { id: way, package: "a plugin that has it" });
+  }
+
+  async function begin(contribution: Contribution<Channel>, accountId: string, way: string): Promise<Login> {
+    const { id: channel } = contribution;
+    const by = servedBy(contribution, accountId, way);
+    const step = await called(by, [], (one) => one.login?.start({ ...accountOf(contribution, accountId), signal }));
+    return remember({ channel, accountId, way, step });
+  }
+
+  function remember(begun: Pick<Login, "channel" | "accountId" | "way" | "step">): Login {
+    const now = clock.now();
+    const expiresAt = endOf(begun.step, now, now);
+    const login = { id: randomUUID(), ...begun, startedAt: now, expiresAt, cancelled: new AbortController() };
     keep(login);
     return login;
   }
@@ -95,16 +132,18 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
     const login = logins.get(id);
     if (!login || clock.now() - login.startedAt >= LOGIN_MS)
       return notFound("this login has ended; begin a new one: svc channels login <channel>");
-    const { channel, accountId, step } = login;
+    const { channel, accountId, step, way } = login;
     const given = step.kind === "form" ? checked(step, answers) : {};
-    const contribution = accounts.channel(channel) ?? notFound(accounts.missing(channel));
+    const named = accounts.channel(channel) ?? notFound(accounts.missing(channel));
+    if (way === undefined) return { login: await choose(login, named, given[WAY] ?? OWN) };
+    const contribution = servedBy(named, accountId, way);
     const values = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, resolved(value)]));
     const fields = step.kind === "form" ? step.fields : [];
     const secrets = fields.flatMap(({ key, secret = false }) => (secret ? (values[key] ?? []) : []));
     const { state } = step as { state?: unknown }; // `done` has none
     const stop = login.cancelled.signal;
     const ending = new AnySignal(signal, stop);
-    const call = { accountId, state, answers: values, signal: ending.signal };
+    const call = { ...accountOf(named, accountId), state, answers: values, signal: ending.signal };
     const following = await called(contribution, secrets, async (one) => {
       const answer = one.login?.next(call);
       return answer && untilAborted(answer, stop); // a channel may take its time to notice
@@ -117,7 +156,22 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
     }
     const path = await save(channel, accountId, asWritten(following.config ?? {}, given, values));
     logins.delete(id);
+    // The configuration may be the same as before.
+    const run = accounts.account(named, accountId)?.run;
+    if (run && WAITING.has(run.state.phase)) accounts.restart(run);
     return { login: { ...login, step: following }, path };
+  }
+
+  /** Begins the chosen way, as the same login. */
+  async function choose(login: Login, contribution: Contribution<Channel>, way: string): Promise<Login> {
+    const ways = waysOf(contribution, login.accountId);
+    if (!ways.includes(way))
+      invalidRequest(`"${way}" is no way to connect; ways: ${ways.filter((one) => one !== OWN).join(", ")}, or empty`);
+    const begun = await begin(contribution, login.accountId, way);
+    logins.delete(begun.id);
+    const continued = { ...begun, id: login.id, startedAt: login.startedAt };
+    keep(continued);
+    return continued;
   }
 
   /** Writes the account; the gateway then starts it. @returns its key */
@@ -141,7 +195,10 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
   ): Promise<LoginStep> {
     try {
       const step = await accounts.call(contribution, async (channel) => work(channel));
-      return step ?? invalidRequest(`channel ${contribution.id} has no login`);
+      const { id } = contribution;
+      return (
+        step ?? invalidRequest(`channel ${id} has no login; write its settings: svc config set channels.${id} ...`)
+      );
     } catch (error) {
       const told = toldError(error, secrets);
       if (isGatewayError(error) && error.code !== "INTERNAL") throw new GatewayError(error.code, told);
@@ -152,21 +209,26 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
   /** The login that shows a QR code: at once, or else after a form in which every value is optional. */
   async function qrLogin(accountId: string | undefined) {
     const forms: Login[] = [];
-    for (const { id, value } of accounts.channels()) {
-      if (!value.login) continue;
-      const login = await start(id, accountId);
-      const { step } = login;
-      if (step.kind === "show" && step.qr !== undefined) return { login, qr: step.qr };
-      if (step.kind === "form" && step.fields.every(({ optional }) => optional === true)) forms.push(login);
-      else logins.delete(login.id);
+    const asked = accountIdOf(accountId);
+    for (const contribution of accounts.channels()) {
+      const account = asked ?? defaultAccountOf(contribution.value);
+      for (const way of waysOf(contribution, account)) {
+        if (!servedBy(contribution, account, way).value.login) continue;
+        const login = await begin(contribution, account, way);
+        const { step } = login;
+        if (step.kind === "show" && step.qr !== undefined) return { login, qr: step.qr };
+        if (step.kind === "form" && step.fields.every(({ optional }) => optional === true)) forms.push(login);
+        else logins.delete(login.id);
+      }
     }
     for (const login of forms) {
       // Not with `next`: nothing may be written for a channel that needs no code. Errors: e.g. one of several values is needed.
       const { state } = login.step as { state?: unknown };
-      const call = { accountId: login.accountId, state, answers: {}, signal };
-      const contribution = accounts.channel(login.channel);
-      const asked = contribution && called(contribution, [], (channel) => channel.login?.next(call));
-      const step = await asked?.catch(() => undefined);
+      const channel = accounts.channel(login.channel);
+      if (!channel) continue;
+      const call = { ...accountOf(channel, login.accountId), state, answers: {}, signal };
+      const by = servedBy(channel, login.accountId, login.way ?? OWN);
+      const step = await called(by, [], (one) => one.login?.next(call)).catch(() => undefined);
       if (step?.kind === "show" && step.qr !== undefined) {
         const shown = { ...login, step, expiresAt: endOf(step, clock.now(), login.startedAt) };
         keep(shown);
@@ -210,6 +272,14 @@ export function createLogins({ accounts, config, clock, signal }: LoginSources) 
     },
   };
   return { steps, byMethods, byWeb };
+}
+
+/** @throws GatewayError `INVALID_REQUEST` */
+function accountIdOf(asked = ""): string | undefined {
+  const id = asked.trim() || undefined;
+  if (id !== undefined && !new RegExp(ACCOUNT_ID).test(id))
+    invalidRequest(`"${id}" is not an account id: use lower case letters, digits, - and _`);
+  return id;
 }
 
 /** @throws GatewayError `INVALID_REQUEST` naming a missing or unknown value */

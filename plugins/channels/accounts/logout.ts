@@ -7,9 +7,8 @@ import type { ChannelAccounts } from "./channel-accounts.ts";
 /** @param signal aborts when the plugin stops */
 export function createLogout(accounts: ChannelAccounts, signal: AbortSignal): Handler<typeof channels.logout> {
   return async ({ params }) => {
-    const contribution = accounts.chosen(params.channel);
+    const { contribution, account, run } = accounts.chosenAccount(accounts.chosen(params.channel), params.accountId);
     const { id, value } = contribution;
-    const { account, run } = accounts.chosenAccount(contribution, params.accountId);
     if (!value.logout) {
       invalidRequest(
         `channel ${id} has no logout; remove its login from the configuration: svc config unset channels.${id}`,

@@ -127,8 +127,14 @@ export const SEVERAL_IN_MAIN = {
   next: "svc config set session.dmScope per-channel-peer",
 };
 
+function warningsOf(listed: Listed, sources: StatusSources) {
+  const absence = sources.accounts.absence(listed);
+  const warnings = [...(absence ? [absence] : []), ...sharing(listed, sources)];
+  return warnings.length === 0 ? {} : { warnings };
+}
+
 /** Who shares a session with whom. Uses the routing, because `bindings` change it, too. */
-function warningsOf({ account, contribution }: Listed, { sessions, approved }: StatusSources) {
+function sharing({ account, contribution }: Listed, { sessions, approved }: StatusSources) {
   const known = sessions.get();
   const { allowFrom = [], id: accountId } = account;
   const { ownSessions: ownSession } = contribution.value.capabilities;
@@ -137,11 +143,10 @@ function warningsOf({ account, contribution }: Listed, { sessions, approved }: S
   const share = ([one, other]: readonly string[]) =>
     one !== undefined && other !== undefined && known !== undefined && sessionOf(one) === sessionOf(other);
   const ids = allowFrom.map((id) => id.trim());
-  if (ids.includes(EVERYBODY))
-    return share(["a-stranger", "another-stranger"]) ? { warnings: [STRANGERS_IN_MAIN] } : {};
+  if (ids.includes(EVERYBODY)) return share(["a-stranger", "another-stranger"]) ? [STRANGERS_IN_MAIN] : [];
   const paired = approved.filter((one) => one.channel === contribution.id && one.accountId === accountId);
   const people = [...new Set([...ids, ...paired.map(({ senderId }) => senderId)])];
-  return share(people) ? { warnings: [SEVERAL_IN_MAIN] } : {};
+  return share(people) ? [SEVERAL_IN_MAIN] : [];
 }
 
 function stateFields(state: AccountState | undefined): Partial<ChannelAccountSnapshot> {

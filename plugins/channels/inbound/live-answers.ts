@@ -71,10 +71,11 @@ export class LiveAnswers {
   /** Call this when the run of a message begins. */
   begin(runId: string, message: AcceptedMessage): void {
     const { accounts } = this.#sources;
-    const contribution = accounts.channel(message.channel);
-    const account = contribution && accounts.account(contribution, message.accountId)?.account;
-    if (!contribution || !account || this.#live.has(runId)) return;
-    const { capabilities } = contribution.value;
+    const channel = accounts.channel(message.channel);
+    const listed = channel && accounts.account(channel, message.accountId);
+    if (!listed || this.#live.has(runId)) return;
+    const { account } = listed;
+    const { capabilities } = listed.contribution.value;
     const live: Live = {
       message,
       mode: modeOf(capabilities, account),
@@ -132,10 +133,12 @@ export class LiveAnswers {
 
   #acknowledge({ message }: Live, remove: boolean): void {
     const { accounts } = this.#sources;
-    const contribution = accounts.channel(message.channel);
-    const emoji = contribution && accounts.account(contribution, message.accountId)?.account.ackReaction;
+    const channel = accounts.channel(message.channel);
+    const listed = channel && accounts.account(channel, message.accountId);
+    const emoji = listed?.account.ackReaction;
     const { messageId } = message.job;
-    if (contribution?.value.capabilities.reactions !== true || emoji === undefined || messageId === undefined) return;
+    if (listed?.contribution.value.capabilities.reactions !== true || emoji === undefined || messageId === undefined)
+      return;
     this.#call({ message }, async (channel, call) => channel.react?.({ ...call, messageId, emoji, remove }));
   }
 

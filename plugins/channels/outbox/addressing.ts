@@ -32,11 +32,12 @@ export async function destinationOf(
 ): Promise<Destination | string> {
   const last = lastRouteOf(entry);
   const wantsLast = request.channel.trim().toLowerCase() === "last";
-  const contribution = wantsLast ? lastChannel(last, channels) : named(request.channel, channels);
-  if (typeof contribution === "string") return contribution;
-  const fitting = last?.channel === contribution.id ? last : undefined; // an address of another channel is useless
-  const accountId = request.accountId ?? fitting?.accountId ?? defaultAccountOf(contribution.value);
-  if (!channels.account(contribution, accountId)) return `channel ${contribution.id} has no account "${accountId}"`;
+  const chosen = wantsLast ? lastChannel(last, channels) : named(request.channel, channels);
+  if (typeof chosen === "string") return chosen;
+  const fitting = last?.channel === chosen.id ? last : undefined; // an address of another channel is useless
+  const accountId = request.accountId ?? fitting?.accountId ?? defaultAccountOf(chosen.value);
+  const contribution = channels.account(chosen, accountId)?.contribution;
+  if (!contribution) return `channel ${chosen.id} has no account "${accountId}"`;
   const given = request.to?.trim() ?? "";
   const asked = request.threadId?.trim() || undefined;
   if (asked !== undefined && contribution.value.capabilities.threads !== true)

@@ -197,7 +197,7 @@ export class Outbox {
     let pieces: readonly Piece[] = [];
     try {
       // The capabilities decide the number of pieces: without the channel nothing counts as sent.
-      pieces = piecesOf(given, loaded(given.channel, accounts).value.capabilities);
+      pieces = piecesOf(given, loaded(given, accounts).contribution.value.capabilities);
       // The previous attempt may have failed to record its progress.
       if (text.attempts > 0 && text.sent > 0) await this.#progressed(text);
       while (text.sent < pieces.length) {

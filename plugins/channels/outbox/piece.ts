@@ -1,8 +1,8 @@
 /** Sends one message through its channel, or changes a message that was sent. */
 import { AnySignal } from "@svc/kit/time";
-import { type Clock, type Contribution, isGatewayError, lazy, untilAborted } from "@svc/sdk";
+import { type Clock, isGatewayError, lazy, untilAborted } from "@svc/sdk";
 import type { Channel, ChannelCall, ChannelPlace, OutboundMedia, SendReceipt } from "@svc/sdk/channels";
-import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
+import type { ChannelAccounts, Listed } from "../accounts/channel-accounts.ts";
 import { secretsOf, toldError } from "../accounts/hidden.ts";
 import type { OutboxText } from "./outbox-store.ts";
 import type { Piece } from "./pieces.ts";
@@ -20,7 +20,7 @@ async function rendered(markdown: string, markup: Channel["capabilities"]["marku
 export const SEND_MS = 60_000;
 
 export interface PieceSources {
-  readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "call" | "isLoading">;
+  readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "absence" | "call" | "isLoading">;
   readonly clock: Pick<Clock, "setTimeout">;
   /** Aborts when the time of a stop is over. */
   readonly signal: AbortSignal;
@@ -87,15 +87,13 @@ export function editPiece(
 
 /** Calls a function of a channel for one of its accounts, with a time limit. @throws SendFailure only */
 export async function callChannel<R>(
-  { channel: id, accountId, to, threadId }: Addressed,
+  { to, threadId, ...addressed }: Addressed,
   sources: PieceSources,
   work: (channel: Channel, call: ChannelCall & ChannelPlace) => Promise<R>,
 ): Promise<R> {
   const { accounts, clock } = sources;
-  const contribution = loaded(id, accounts);
-  const listed = accounts.account(contribution, accountId);
-  if (!listed) throw new SendFailure(`channel ${id} has no account "${accountId}"`, "failed");
-  const { settings } = listed.account;
+  const { contribution, account } = loaded(addressed, accounts);
+  const { id: accountId, settings } = account;
   const inTime = new AnySignal(sources.signal);
   const cancel = clock.setTimeout(() => inTime.abort(), SEND_MS);
   const { signal } = inTime;
@@ -110,12 +108,19 @@ export async function callChannel<R>(
   }
 }
 
-/** @throws SendFailure the channel is not loaded now */
-export function loaded(id: string, accounts: PieceSources["accounts"]): Contribution<Channel> {
-  const contribution = accounts.channel(id);
-  if (contribution) return contribution;
+/** @throws SendFailure the channel or its transport is not loaded now, or has no such account */
+export function loaded(
+  { channel: id, accountId }: Pick<Addressed, "channel" | "accountId">,
+  accounts: PieceSources["accounts"],
+): Listed {
   const kind = accounts.isLoading() ? "loading" : "failed";
-  throw new SendFailure(`channel ${id} is not loaded; see: svc plugins list`, kind);
+  const channel = accounts.channel(id);
+  if (!channel) throw new SendFailure(`channel ${id} is not loaded; see: svc plugins list`, kind);
+  const listed = accounts.account(channel, accountId);
+  if (!listed) throw new SendFailure(`channel ${id} has no account "${accountId}"`, "failed");
+  const absence = accounts.absence(listed);
+  if (absence) throw new SendFailure(`${absence.message}; next: ${absence.next}`, kind);
+  return listed;
 }
 
 function failureOf(error: unknown, settings: unknown, { aborted }: AbortSignal): SendFailure {

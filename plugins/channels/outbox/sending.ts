@@ -191,8 +191,7 @@ export async function resolve(
   if (channel?.trim().toLowerCase() === INTERNAL) {
     invalidRequest(`"${INTERNAL}" is the channel of the gateway's own clients; use chat.send, or name another channel`);
   }
-  const contribution = accounts.chosen(channel);
-  const { account } = accounts.chosenAccount(contribution, accountId);
+  const { contribution, account } = accounts.chosenAccount(accounts.chosen(channel), accountId);
   if (threadId !== undefined && contribution.value.capabilities.threads !== true) {
     invalidRequest(`channel ${contribution.id} has no threads; remove threadId`);
   }

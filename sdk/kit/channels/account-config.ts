@@ -111,6 +111,8 @@ export interface ReadAccount<Settings> {
   /** Whether all required settings are there. */
   readonly isConfigured: boolean;
   readonly settings: Settings;
+  /** Default: the channel itself. */
+  readonly transport?: ChannelAccount["transport"];
 }
 
 /**
@@ -128,7 +130,7 @@ export function accountsOf<F extends TProperties, Settings>(
 ): ChannelAccount<Settings>[] {
   const { accounts = {}, defaultAccount, name: ownName, ...shared } = section as Section; // the generic fields are only passed on
   const account = (own: Shared, id: string, path: string): ChannelAccount<Settings> => {
-    const { isConfigured, settings } = read(own as AccountConfig<F>, id, path);
+    const { isConfigured, settings, transport } = read(own as AccountConfig<F>, id, path);
     const { name } = own;
     checkAccess(own, path);
     return {
@@ -138,6 +140,7 @@ export function accountsOf<F extends TProperties, Settings>(
       enabled: own.enabled !== false,
       configured: isConfigured,
       ...accessOf(own),
+      ...(transport === undefined ? {} : { transport }),
       settings,
     };
   };

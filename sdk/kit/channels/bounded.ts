@@ -2,6 +2,7 @@
 export interface Bounded<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
+  delete(key: string): void;
 }
 
 export function bounded<V>(max: number): Bounded<V> {
@@ -21,5 +22,6 @@ export function bounded<V>(max: number): Bounded<V> {
       const [oldest] = entries.keys();
       if (entries.size > max && oldest !== undefined) entries.delete(oldest);
     },
+    delete: (key) => void entries.delete(key),
   };
 }

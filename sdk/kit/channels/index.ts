@@ -9,3 +9,4 @@ export * from "./repeat.ts";
 export { MAX_PIECES, split } from "./split.ts";
 export * from "./state-file.ts";
 export * from "./unescaped.ts";
+export * from "./unlinked.ts";

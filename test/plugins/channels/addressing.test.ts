@@ -19,8 +19,10 @@ const channels = {
   channel: () => pigeon,
   channelId: (name: string) => name,
   missing: (name: string) => `unknown channel "${name}"`,
-  account: (_channel: unknown, id?: string) =>
-    value.accounts.some((one) => one.id === id) ? ({} as never) : undefined,
+  account(_channel: unknown, id?: string) {
+    const account = value.accounts.find((one) => one.id === id);
+    return account && { contribution: pigeon, account, run: undefined };
+  },
   call: <R>(contribution: Contribution<Channel>, work: (channel: Channel) => R) => work(contribution.value),
 };
 const entry: SessionEntry = {

@@ -17,6 +17,7 @@ function accountsWith(reports: readonly Partial<PluginReport>[], listed: readonl
       get: () => undefined,
       call: (one, work) => work(one.value),
     },
+    transports: { list: () => [], get: () => undefined, call: (one, work) => work(one.value) },
     host: { plugins: () => reports as readonly PluginReport[] },
     clock: createFakeClock(NOW),
     log: { info: () => undefined, warn: () => undefined },

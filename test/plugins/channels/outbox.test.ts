@@ -52,6 +52,7 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
     accounts: {
       channel: () => (network.isAbsent ? undefined : contribution),
       isLoading: () => network.isLoading,
+      absence: () => undefined,
       account: () => ({ contribution, account: { id: "a", settings: {} }, run: undefined }),
       call: (one, work) => work(one.value),
     },

@@ -1,8 +1,9 @@
 /** Outgoing messages, files, refusals of the Graph API, and the login. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { unlinked } from "@svc/kit/channels";
 import type { MessageButton, OutboundMedia } from "@svc/sdk/channels";
-import { textBodies, uploadOf, whatsAppText } from "../../../plugins/whatsapp/messages.ts";
+import { textBodies, uploadOf } from "../../../plugins/whatsapp/messages.ts";
 import { hidesSecrets, LOGIN, openScene, rejects, SUITE_MS } from "./scene.ts";
 import { ADA, graphError, NUMBER_ID, SECRET, TOKEN } from "./server.ts";
 
@@ -24,7 +25,7 @@ describe("bodies", () => {
       ["<https://a.example|<https://b.example/i.png|logo>>", "logo (https://b.example/i.png) (https://a.example)"],
       ["a &lt;b|c&gt; &amp;lt;", "a <b|c> &lt;"],
     ] as const;
-    for (const [given, expected] of cases) assert.equal(whatsAppText(given), expected);
+    for (const [given, expected] of cases) assert.equal(unlinked(given), expected);
   });
 
   it("show up to three buttons, and up to ten as a list", () => {
