@@ -58,6 +58,8 @@ export const SECTIONS_GIVEN: Readonly<Record<string, Given>> = {
   "channels.website.allowedOrigins": { values: [["https://shop.example"]] },
   "channels.website.knownVisitors.*": { values: ["0".repeat(64)] },
   "channels.whatsapp.phoneNumberId": { values: ["10000"] },
+  "channels.whatsapp.number": { values: ["4915100000001"] },
+  "channels.whatsapp.webUrl": { values: ["wss://web.example/ws"] },
   "channels.slack.botToken": { values: ["xoxb-sample"] },
   "channels.slack.appToken": { values: ["xapp-sample"] },
   "channels.slack.slashCommand": { values: ["/other"] },

@@ -6,15 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { execApproval } from "@svc/sdk/approvals";
-import { channelLogin, channelPairing, channels, webLogin } from "@svc/sdk/channels";
-import type { GatewayClient } from "@svc/sdk/client";
+import { channelPairing, channels, webLogin } from "@svc/sdk/channels";
 import { NETWORKS } from "./networks.ts";
 import { startScene, until } from "./scene.ts";
-import type { TestNetwork } from "./test-network.ts";
+import { logIn, type TestNetwork } from "./test-network.ts";
 
 /** A gateway with a configuration file that names the server of the network, but no login. @param more further settings */
 async function gatewayFor(t: TestContext, plugin: string, network: TestNetwork, more: object = {}) {
-  const { id, settings, person } = network;
+  const { id, settings, person, plugins = [plugin] } = network;
   const stateDir = await mkdtemp(join(tmpdir(), "svc-network-"));
   t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
   const exec = { enabled: true, approvers: [`${id}:${person}`] };
@@ -24,7 +23,7 @@ async function gatewayFor(t: TestContext, plugin: string, network: TestNetwork, 
     channels: { [id]: { ...settings, ...more } },
   };
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
-  const scene = await startScene(t, ["commands", "config", "approvals", plugin], {
+  const scene = await startScene(t, ["commands", "config", "approvals", ...plugins], {
     stateDir,
     gateway: { config: undefined },
   });
@@ -36,27 +35,11 @@ async function gatewayFor(t: TestContext, plugin: string, network: TestNetwork, 
 
 /** A gateway whose account is connected, and in which the person may write. */
 async function connectedTo(t: TestContext, plugin: string, network: TestNetwork) {
-  const own = network.written ?? network.login;
+  const own = network.keepsLogin ? {} : (network.written ?? network.login);
   const scene = await gatewayFor(t, plugin, network, { ...own, allowFrom: [network.person] });
+  if (network.keepsLogin) await logIn(scene.client, network, network.login);
   await until(async () => (await scene.account())?.connected === true, "the connection");
   return scene;
-}
-
-/** Enters the values and scans the codes until the login is done, or is refused. */
-async function logIn(client: GatewayClient, network: TestNetwork, values: Readonly<Record<string, string>>) {
-  const { loginId, step: first } = await client.call(channelLogin.start, { channel: network.id });
-  const asked: string[] = [];
-  for (let step = first; ;) {
-    if (step.kind === "done") return { asked };
-    for (const { key, help } of step.fields ?? []) {
-      assert.ok(help, `${key} says where people find it`);
-      asked.push(key);
-    }
-    const answers = (step.fields ?? []).flatMap(({ key }) => (key in values ? [[key, values[key] ?? ""]] : []));
-    const next = client.call(channelLogin.next, { loginId, answers: Object.fromEntries(answers) });
-    if (step.kind === "show") await network.scans?.(step.qr ?? step.url ?? "");
-    ({ step } = await next);
-  }
 }
 
 for (const [name, start] of Object.entries(NETWORKS)) {
@@ -99,7 +82,7 @@ for (const [name, start] of Object.entries(NETWORKS)) {
       const { qrDataUrl = "" } = await client.call(webLogin.start, {});
       assert.match(qrDataUrl, /^data:image\/svg\+xml;base64,/);
       const waiting = client.call(webLogin.wait, {});
-      await network.scans();
+      await network.scans(qrDataUrl);
       assert.equal((await waiting).connected, true);
       await until(async () => (await account())?.connected === true, "the connection");
     });

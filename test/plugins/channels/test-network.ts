@@ -1,11 +1,16 @@
 /** A network against a local server that speaks its API: how a test writes to a bot and reads its answers. */
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { isDeepStrictEqual } from "node:util";
+import { channelLogin } from "@svc/sdk/channels";
+import type { GatewayClient } from "@svc/sdk/client";
 
 /** One network with its server. */
 export interface TestNetwork {
   /** Id of the channel. */
   readonly id: string;
+  /** Plugins of the channel. Default: the one that the directory of the network names. */
+  readonly plugins?: readonly string[];
   /** Settings that point the plugin at the server, without a login. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** Values that people enter at the login, of all its forms. */
@@ -14,8 +19,10 @@ export interface TestNetwork {
   readonly wrong: Readonly<Record<string, string>>;
   /** Keys that the login writes. Default: `login`. */
   readonly written?: Readonly<Record<string, unknown>>;
-  /** Somebody scans the code that the login shows. Absent: the login shows none. @param code its content, if the test has read it */
-  scans?(code?: string): void | Promise<void>;
+  /** The plugin keeps something of the login itself, so that `written` does not replace the login. Default false. */
+  readonly keepsLogin?: boolean;
+  /** Somebody scans the code that the login shows. Absent: the login shows none. @param code its content, or an image of it as a data URL */
+  scans?(code: string): void | Promise<void>;
   /** Called with the HTTP address of each gateway that starts: networks with webhooks call it, again until it accepts. */
   meets?(gateway: string): void;
   /** Somebody writes a direct message. */
@@ -50,4 +57,21 @@ export function lastWith(key: string, value: unknown, sent: unknown): Record<str
   const found = objects(sent).findLast((one) => isDeepStrictEqual(one[key], value));
   if (!found) throw new Error(`no message has ${JSON.stringify(value)}`);
   return found;
+}
+
+/** Enters the values and scans the codes until the login is done, or is refused. */
+export async function logIn(client: GatewayClient, network: TestNetwork, values: Readonly<Record<string, string>>) {
+  const { loginId, step: first } = await client.call(channelLogin.start, { channel: network.id });
+  const asked: string[] = [];
+  for (let step = first; ;) {
+    if (step.kind === "done") return { asked };
+    for (const { key, help } of step.fields ?? []) {
+      assert.ok(help, `${key} says where people find it`);
+      asked.push(key);
+    }
+    const answers = (step.fields ?? []).flatMap(({ key }) => (key in values ? [[key, values[key] ?? ""]] : []));
+    const next = client.call(channelLogin.next, { loginId, answers: Object.fromEntries(answers) });
+    if (step.kind === "show") await network.scans?.(step.qr ?? step.url ?? "");
+    ({ step } = await next);
+  }
 }

@@ -11,8 +11,8 @@ export const network: StartNetwork = async (t) => {
     wrong: { url: server.url, account: "0151 1" },
     written: { url: server.url, account: OWN },
     person: ADA,
-    scans(code = LINK) {
-      if (code === LINK) server.scans();
+    scans(code) {
+      if (code === LINK || code.startsWith("data:")) server.scans();
     },
     says: (text) => void server.says(text),
     sends(text, size) {
