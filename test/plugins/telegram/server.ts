@@ -154,7 +154,7 @@ function bodyOf(request: IncomingMessage, raw: Buffer): Pick<ApiCall, "body" | "
     if (file === undefined) fields[name] = value.toString();
     else uploads[name] = { name: Buffer.from(file, "latin1").toString(), bytes: value };
   }
-  const files: Record<string, ApiCall["files"][string]> = {};
+  const files: Record<string, ApiCall["files"][string]> = { ...uploads };
   for (const [field, value] of Object.entries(fields)) {
     const upload = uploads[value.replace("attach://", "")];
     if (upload) files[field] = upload;
