@@ -6,7 +6,7 @@ import type { ChannelRun, InboundMessage } from "@svc/sdk/channels";
 import type { Settings } from "./config.ts";
 import { redacted } from "./failures.ts";
 import { deliveries, type State } from "./state.ts";
-import { type RefOf, toButton, toCommand, toDeletion, toInbound, toReaction } from "./translate.ts";
+import { type RefOf, type StoredButton, toButton, toCommand, toDeletion, toInbound, toReaction } from "./translate.ts";
 
 const MAX_LINE_CHARS = 500;
 
@@ -33,14 +33,11 @@ export interface ChatSources {
 /** Keys below which the plugin itself stores what it needs. */
 export const directKey = (userId: string) => `svc:direct:${userId}`;
 export const buttonKey = (id: string) => `svc:button:${id}`;
-export interface StoredButton {
-  readonly label: string;
-  readonly value: string;
-}
 
 /** Its functions resolve when the gateway has the message, or refuses it. They reject if the adapter must hand it over again. */
 export function createChat({ run, adapter, logger, state, clock, log, refOf, over }: ChatSources): ChatInstance {
   const { accountId: account, settings, receive } = run;
+  const reasonOf = (error: unknown) => redacted(messageOf(error), settings);
 
   /** @param threadId of the message; answers to a person go there */
   function submit(threadId: string, read: () => Promise<InboundMessage | undefined>): Promise<void> {
@@ -54,7 +51,7 @@ export function createChat({ run, adapter, logger, state, clock, log, refOf, ove
       if (message.chat.type === "direct") await keepDirect(message.sender.id, threadId);
       await submitted({ receive, signal: delivery?.signal ?? over }, message, { clock, log });
     })();
-    work.catch((error: unknown) => log.info({ account, reason: messageOf(error) }, "a message was not accepted"));
+    work.catch((error: unknown) => log.info({ account, reason: reasonOf(error) }, "a message was not accepted"));
     delivery?.messages.push(work);
     return work;
   }
@@ -69,21 +66,15 @@ export function createChat({ run, adapter, logger, state, clock, log, refOf, ove
     try {
       return work();
     } catch (error) {
-      log.warn(
-        { account, reason: redacted(messageOf(error), settings) },
-        "a malformed message of an adapter was skipped",
-      );
+      log.warn({ account, reason: reasonOf(error) }, "a malformed message of an adapter was skipped");
       return undefined;
     }
   }
 
-  const given = async (message: Message | (() => Promise<Message>)) =>
-    typeof message === "function" ? message() : message;
-
-  const processMessage: ChatInstance["processMessage"] = (_, threadId, message) =>
+  const accept = (threadId: string, message: Message | (() => Promise<Message>), isEdit: boolean) =>
     submit(threadId, async () => {
-      const read = await given(message);
-      return readable(() => toInbound(adapter, threadId, read, { refOf }));
+      const given = typeof message === "function" ? await message() : message;
+      return readable(() => toInbound(adapter, threadId, given, { refOf, isEdit }));
     });
 
   const chat: Partial<ChatInstance> = {
@@ -91,13 +82,9 @@ export function createChat({ run, adapter, logger, state, clock, log, refOf, ove
     getState: () => state,
     getUserName: () => "bot",
     abortTurn: async () => {},
-    processMessage,
-    handleIncomingMessage: processMessage,
-    processMessageUpdated: ({ threadId, message }) =>
-      submit(threadId, async () => {
-        const read = await given(message);
-        return readable(() => toInbound(adapter, threadId, read, { refOf, isEdit: true }));
-      }),
+    processMessage: (_, threadId, message) => accept(threadId, message, false),
+    handleIncomingMessage: (_, threadId, message) => accept(threadId, message, false),
+    processMessageUpdated: ({ threadId, message }) => accept(threadId, message, true),
     processMessageDeleted: (event) => submit(event.threadId, async () => readable(() => toDeletion(adapter, event))),
     processReaction: (event) => submit(event.threadId, async () => readable(() => toReaction(adapter, event))),
     processAction: (event) =>

@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import type { Adapter, AdapterPostableMessage, Attachment, EmojiValue } from "chat";
 import { GatewayError, invalidRequest, isGatewayError, lazy, unavailable, untilAborted } from "@svc/sdk";
 import type { Channel, ChannelCall, ChannelPlace, MessageButton, OutboundMessage } from "@svc/sdk/channels";
-import { buttonKey, directKey, type StoredButton } from "./chat.ts";
+import { buttonKey, directKey } from "./chat.ts";
 import type { Settings } from "./config.ts";
 import { told } from "./failures.ts";
 import type { Live } from "./run.ts";
-import { channelOf } from "./translate.ts";
+import { channelOf, type StoredButton } from "./translate.ts";
 
 /** The table of emoji comes with all of the library. */
 const library = lazy(() => import("chat"));
@@ -36,9 +36,7 @@ export function createOutgoing(live: ReadonlyMap<string, Live>): Calls {
     const known = await state.get<string>(directKey(userId));
     if (known !== null) return known;
     if (!adapter.openDM)
-      return invalidRequest(
-        `the adapter ${settings.adapter} cannot begin a direct chat; next: let the person write first`,
-      );
+      return invalidRequest(`the adapter ${settings.adapter} begins no direct chats; next: let the person write first`);
     return use(call, "openDM", async () => adapter.openDM?.(userId) ?? to);
   }
 
@@ -115,10 +113,7 @@ export function createOutgoing(live: ReadonlyMap<string, Live>): Calls {
       const known = files.get(ref);
       const stored = JSON.parse(ref) as Attachment & { readonly memory?: string }; // written by `refOf`
       if (!known && stored.memory !== undefined)
-        throw new GatewayError(
-          "NOT_FOUND",
-          "the file was only readable until the account ended, or too many followed it",
-        );
+        throw new GatewayError("NOT_FOUND", "the file could be read only while the account ran");
       const attachment = known ?? adapter.rehydrateAttachment?.(stored) ?? stored;
       const { data, fetchData, url } = attachment;
       if (!data && !fetchData && url !== undefined) return { url };

@@ -1,12 +1,27 @@
 /** Translation of what adapters hand over into messages of the gateway, and of addresses. Pure. */
 import { createHash } from "node:crypto";
-import type { ActionEvent, Adapter, Attachment, Author, Message, MessageDeletedEvent, ReactionEvent } from "chat";
+import type {
+  ActionEvent,
+  Adapter,
+  Attachment,
+  Author,
+  Message,
+  MessageDeletedEvent,
+  ReactionEvent,
+  SlashCommandEvent,
+} from "chat";
 import { emojiOf } from "@svc/kit/channels";
 import type { InboundChat, InboundMedia, InboundMessage, InboundReply } from "@svc/sdk/channels";
 
 type Facts = Pick<Adapter, "userName" | "botUserId" | "isDM" | "channelIdFromThreadId">;
 /** @param key unique for the file */
 export type RefOf = (attachment: Attachment, key: string) => string;
+
+/** A button that was sent. */
+export interface StoredButton {
+  readonly label: string;
+  readonly value: string;
+}
 
 const digestOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
@@ -98,69 +113,46 @@ function idOf(kind: string, raw: unknown, more = ""): { readonly id?: string } {
   return text === undefined ? {} : { id: `${kind} ${digestOf(`${text} ${more}`)}` };
 }
 
-/** Networks do not tell who deleted a message: it is attributed to its author, or to nobody. */
-export function toDeletion(
-  adapter: Facts,
-  { threadId, messageId, previousMessage }: Pick<MessageDeletedEvent, "threadId" | "messageId" | "previousMessage">,
-): InboundMessage | undefined {
+type Deletion = Pick<MessageDeletedEvent, "threadId" | "messageId" | "previousMessage">;
+
+/** Networks do not tell who deleted a message: it is attributed to its author, or skipped. */
+export function toDeletion(adapter: Facts, deletion: Deletion): InboundMessage | undefined {
+  const { threadId, messageId, previousMessage } = deletion;
   if (!previousMessage || isBot(previousMessage.author)) return undefined;
   const place = placeOf(adapter, threadId, previousMessage.author);
   const event = { kind: "deletion", messageId } as const;
   return { id: `${threadId} ${messageId} deletion`, messageId, ...place, text: "", event };
 }
 
-export function toReaction(
-  adapter: Facts,
-  { threadId, messageId, message, emoji, rawEmoji, added, user, raw }: Omit<ReactionEvent, "adapter" | "thread">,
-): InboundMessage | undefined {
+type Reaction = Omit<ReactionEvent, "adapter" | "thread">;
+
+export function toReaction(adapter: Facts, reaction: Reaction): InboundMessage | undefined {
+  const { threadId, messageId, message, emoji: known, rawEmoji, added, user, raw } = reaction;
   if (isBot(user)) return undefined;
   const name = rawEmoji.replaceAll(":", "");
-  const shown = /\P{ASCII}/u.test(rawEmoji) ? rawEmoji : (emojiOf(name) ?? emojiOf(emoji.name) ?? `:${name}:`);
-  return {
-    ...idOf("reaction", raw, `${rawEmoji} ${added}`),
-    messageId,
-    ...placeOf(adapter, threadId, user),
-    text: "",
-    event: {
-      kind: "reaction",
-      messageId,
-      emoji: shown,
-      isRemoved: !added,
-      ...(message ? { isOwn: message.author.isMe } : {}),
-    },
-  };
+  const emoji = /\P{ASCII}/u.test(rawEmoji) ? rawEmoji : (emojiOf(name) ?? emojiOf(known.name) ?? `:${name}:`);
+  const own = message ? { isOwn: message.author.isMe } : {};
+  const event = { kind: "reaction", messageId, emoji, isRemoved: !added, ...own } as const;
+  const id = idOf("reaction", raw, `${rawEmoji} ${added}`);
+  return { ...id, messageId, ...placeOf(adapter, threadId, user), text: "", event };
 }
 
+type Press = Pick<ActionEvent, "actionId" | "messageId" | "raw" | "threadId" | "user" | "value">;
+
 /** @param button what was sent as the button; `undefined`: it is not one of the gateway */
-export function toButton(
-  adapter: Facts,
-  {
-    threadId,
-    messageId,
-    actionId,
-    value = actionId,
-    user,
-    raw,
-  }: Pick<ActionEvent, "actionId" | "messageId" | "raw" | "threadId" | "user" | "value">,
-  button: { readonly label: string; readonly value: string } | undefined,
-): InboundMessage | undefined {
+export function toButton(adapter: Facts, press: Press, button: StoredButton | undefined): InboundMessage | undefined {
+  const { threadId, messageId, actionId, value = actionId, user, raw } = press;
   if (isBot(user)) return undefined;
   const event = { kind: "button", messageId, value: button?.value ?? value } as const;
   return { ...idOf("button", raw), messageId, ...placeOf(adapter, threadId, user), text: button?.label ?? "", event };
 }
 
-export function toCommand(
-  adapter: Facts,
-  {
-    channelId,
-    command,
-    text,
-    user,
-    raw,
-  }: { channelId: string; command: string; text: string; user: Author; raw: unknown },
-): InboundMessage | undefined {
+type Command = Pick<SlashCommandEvent, "command" | "text" | "user" | "raw"> & { readonly channelId: string };
+
+export function toCommand(adapter: Facts, command: Command): InboundMessage | undefined {
+  const { channelId, command: name, text, user, raw } = command;
   if (isBot(user)) return undefined;
-  const words = `/${command.replace(/^\/+/, "")} ${text}`.trim();
+  const words = `/${name.replace(/^\/+/, "")} ${text}`.trim();
   return { ...idOf("command", raw), ...placeOf(adapter, channelId, user), text: words, mentioned: true };
 }
 

@@ -1,6 +1,6 @@
 /** The route to which networks deliver: answered when the gateway has all messages of the request. */
 import { readBody } from "@svc/kit/body";
-import { withDeadline } from "@svc/kit/time";
+import { AnySignal, withDeadline } from "@svc/kit/time";
 import {
   type Clock,
   type Logger,
@@ -20,13 +20,13 @@ import { createDelivery, deliveries } from "./state.ts";
 const ACCEPT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1_000_000;
 /** Headers that the gateway sets for the answer it writes. */
-const OWN_HEADERS = /^(?:connection|content-length|content-encoding|keep-alive|transfer-encoding)$/;
+const OWN_HEADERS = /^(?:connection|content-length|keep-alive|transfer-encoding)$/;
 
 interface WebhookSources {
   readonly accounts: readonly ChannelAccount<Settings>[];
   readonly live: ReadonlyMap<string, Live>;
   readonly clock: Clock;
-  readonly log: Pick<Logger, "warn">;
+  readonly log: Pick<Logger, "info" | "warn">;
 }
 
 /** Path of the webhook of an account. */
@@ -35,40 +35,42 @@ export const webhookOf = (accountId: string) => `/plugins/chat-sdk/${accountId}`
 export function createWebhook({ accounts, live, clock, log }: WebhookSources) {
   /** @throws GatewayError `UNAVAILABLE`: the network must repeat the request */
   async function deliver(request: RouteRequest<unknown>, { adapter, state, run }: Live): Promise<RouteReply> {
-    const { settings } = run;
-    const late = () => "too many messages wait";
+    const { settings, accountId: account } = run;
+    const late = () => "it took too long";
     let response: Response | undefined;
     let hasAll = false;
     const accept = async (signal: AbortSignal) => {
-      const delivery = createDelivery(signal);
-      const waitUntil = (work: Promise<unknown>) => void delivery.work.push(work.catch(() => undefined));
+      const ending = new AnySignal(signal);
+      const delivery = createDelivery(ending.signal);
+      const { messages, work } = delivery;
+      const waitUntil = (task: Promise<unknown>) => void work.push(task.catch(() => undefined));
       try {
         const handled = deliveries.run(delivery, () =>
           told(settings, "handleWebhook", () => adapter.handleWebhook(webRequest(request, settings), { waitUntil })),
         );
         response = await untilAborted(handled, signal);
         // The work of an adapter can hand over messages, and those can begin further work.
-        for (let count = -1; count !== delivery.messages.length + delivery.work.length;) {
-          count = delivery.messages.length + delivery.work.length;
-          await untilAborted(Promise.all(delivery.messages), signal).catch((error: unknown) =>
-            unavailable(`a message was not accepted: ${messageOf(error)}`),
-          );
+        for (let count = -1; count !== messages.length + work.length;) {
+          count = messages.length + work.length;
+          hasAll = false;
+          await untilAborted(Promise.all(messages), signal);
           hasAll = true;
-          await untilAborted(Promise.all(delivery.work), signal);
+          await untilAborted(Promise.all(work), signal);
         }
       } finally {
-        await state
-          .settle(delivery, hasAll)
-          .catch((err: unknown) => log.warn({ err, account: run.accountId }, "a delivery is not remembered"));
+        ending.abort();
+        const unsettled = (err: unknown) => log.warn({ err, account }, "a delivery of a network is not remembered");
+        await state.settle(delivery, hasAll).catch(unsettled);
       }
     };
     try {
       await withDeadline({ ms: ACCEPT_MS, clock, signals: [run.signal], late }, accept);
     } catch (error) {
-      if (run.signal.aborted) unavailable("the account was stopped");
-      if (!hasAll) throw error; // else only an indicator of the adapter is slow
+      // With all messages, only an indicator of the adapter is slow.
+      if (!hasAll) log.info({ account, reason: messageOf(error) }, "a request of a network was not accepted");
     }
-    return response ? replyOf(response) : unavailable(late());
+    // Without details: anybody can send a request.
+    return response && hasAll ? replyOf(response) : unavailable("not accepted; next: send it again");
   }
 
   return async (request: RouteRequest<unknown>): Promise<RouteReply> => {

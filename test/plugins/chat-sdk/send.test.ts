@@ -77,7 +77,7 @@ describe("sending with chat-sdk", { timeout: 60_000 }, () => {
 
   it("writes to a person in the thread of their last message, or opens a direct chat", async (t) => {
     const { send, of, says, adapter, record, channel } = await connected(t);
-    await rejects(send({ to: "user:ann", text: "a" }), "INVALID_REQUEST", /cannot begin a direct chat/);
+    await rejects(send({ to: "user:ann", text: "a" }), "INVALID_REQUEST", /begins no direct chats/);
     Object.assign(adapter, { openDM: record("openDM", "tiny:dm-new") });
     await send({ to: "user:ann", text: "a" });
     await says({}, "tiny:dm-ann:9");
@@ -136,7 +136,7 @@ describe("sending with chat-sdk", { timeout: 60_000 }, () => {
     const second = start(t);
     await second.reported("connected");
     assert.equal(await read(first?.ref), "file 7");
-    await rejects(read(rest[0]?.ref), "NOT_FOUND", /only readable until the account ended/);
+    await rejects(read(rest[0]?.ref), "NOT_FOUND", /only while the account ran/);
   });
 
   it("tells whether a retry may succeed", async (t) => {

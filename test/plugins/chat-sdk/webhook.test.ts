@@ -10,6 +10,8 @@ import { startBotServer, TOKEN } from "../telegram/server.ts";
 import { messageOf, openChannel, openTiny, SECRET } from "./scene.ts";
 
 const HEADER = "x-telegram-bot-api-secret-token";
+const texts = (run: { readonly messages: readonly { readonly text: string }[] }) =>
+  run.messages.map(({ text }) => text);
 const refuse = () => {
   throw new GatewayError("INVALID_REQUEST", "not accepted");
 };
@@ -73,10 +75,7 @@ describe("the webhook of the adapter for Telegram", { timeout: 60_000 }, () => {
     isRefusing = false;
     assert.equal(await deliver(update), 200);
     assert.equal(await deliver(update), 200);
-    assert.deepEqual(
-      run.messages.map(({ text }) => text),
-      ["hello"],
-    );
+    assert.deepEqual(texts(run), ["hello"]);
   });
 
   it("accepts a command, and a press of a button", async (t) => {
@@ -141,13 +140,13 @@ describe("the webhook", { timeout: 60_000 }, () => {
       waitUntil?.(work);
     };
     const { start, post } = await openTiny(t, handing(later));
-    const run = start(t);
+    let isRefusing = false;
+    const run = start(t, ({ text }) => (isRefusing && text === "later" ? refuse() : undefined));
     await run.reported("connected");
     assert.equal((await post("first")).status, 202);
-    assert.deepEqual(
-      run.messages.map(({ text }) => text),
-      ["first", "later"],
-    );
+    assert.deepEqual(texts(run), ["first", "later"]);
+    isRefusing = true;
+    assert.equal((await post("second")).status, 503);
   });
 
   it("keeps a repetition waiting while the first request is not decided", async (t) => {
@@ -177,10 +176,7 @@ describe("the webhook", { timeout: 60_000 }, () => {
     await new Promise((resolve) => socket.once("connect", resolve));
     socket.destroy();
     assert.equal((await post("whole")).status, 202);
-    assert.deepEqual(
-      run.messages.map(({ text }) => text),
-      ["whole"],
-    );
+    assert.deepEqual(texts(run), ["whole"]);
   });
 
   it("answers 503 for an adapter that fails, and for a message that cannot be read now; skips a malformed one", async (t) => {
