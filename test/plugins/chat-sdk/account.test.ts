@@ -5,11 +5,12 @@ import { describe, it } from "node:test";
 import type { ChatInstance } from "chat";
 import type { Logger } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
-import { CATALOGUE, missingSecrets } from "../../../plugins/chat-sdk/adapter.ts";
+import { CATALOGUE, makeAdapter, missingSecrets } from "../../../plugins/chat-sdk/adapter.ts";
 import { loggerOf } from "../../../plugins/chat-sdk/chat.ts";
 import { DEFAULTS } from "../../../plugins/chat-sdk/config.ts";
 import { withAdapter } from "../../../plugins/chat-sdk/run.ts";
 import { createStates } from "../../../plugins/chat-sdk/state.ts";
+import { directory } from "../../directory.ts";
 import { until } from "../../until.ts";
 import { memoryStorage } from "../channels/memory-storage.ts";
 import { installed, made, messageOf, openChannel, openTiny, OWN, rejects, SECRET, tiny } from "./scene.ts";
@@ -49,6 +50,33 @@ describe("an account of chat-sdk", { timeout: 60_000 }, () => {
     await failed({ factory: "createTiny" }, /the package tiny-adapter cannot be loaded/);
   });
 
+  it("finds the code of a package as `import` does", async (t) => {
+    const code = "export const createTiny = () => ({ found: true }); export const createXchatAdapter = createTiny;";
+    const places: object[] = [
+      { main: "lib/code.js" },
+      { exports: "./lib/code.js" },
+      { exports: ["./lib/code.js"] },
+      { exports: { types: "./none.d.ts", node: { import: "./lib/code.js" } } },
+      { exports: { ".": { require: "./none.cjs", default: "./lib/code.js" } } },
+    ];
+    const settings = { ...DEFAULTS, adapter: "tiny-adapter", factory: "createTiny" };
+    const logger = loggerOf(log, "a", settings);
+    const made = async (own: typeof settings, manifest: object, name?: string) => {
+      const files = { "package.json": JSON.stringify({ type: "module", ...manifest }), "lib/code.js": code };
+      return makeAdapter(own, join(await installed(t, files, directory(t), name), OWN), logger);
+    };
+    for (const place of places) assert.deepEqual(await made(settings, place), { found: true }, JSON.stringify(place));
+    const inside = { exports: { ".": "./none.js", "./chat": "./lib/code.js" } };
+    assert.deepEqual(await made({ ...settings, adapter: "xchat" }, inside, "@chat-adapter/x"), { found: true });
+    const absent = /not installed; next: npm install/;
+    await rejects(made(settings, { exports: { "./other": "./lib/code.js" } }), "NOT_LINKED", absent);
+    await rejects(
+      made({ ...settings, adapter: "xchat" }, inside),
+      "NOT_LINKED",
+      /@chat-adapter\/x @xdevplatform\/chat-xdk/,
+    );
+  });
+
   it("gives the factory options, secrets and secrets within options", async (t) => {
     const credentials = { key: SECRET, "account.private.key": "k", "account.id": "own" };
     const { start, options } = await openTiny(t, {}, { credentials, accounts: { other: { enabled: false } } });
@@ -85,11 +113,11 @@ describe("an account of chat-sdk", { timeout: 60_000 }, () => {
       disconnect: () => (ends++, new Promise(() => {})),
     }));
     const settings = { ...DEFAULTS, adapter: "tiny-adapter", factory: "createTiny", options: { id: "hanging" } };
-    const directory = join(await installed(t), OWN);
+    const place = join(await installed(t), OWN);
     const stateOf = createStates(memoryStorage().storage, clock);
     const unused = () => assert.fail();
     const run = { accountId: "a", settings, signal: new AbortController().signal, receive: unused, alive: unused };
-    const ended = withAdapter(run, { clock, log, directory: () => directory, stateOf }, unused);
+    const ended = withAdapter(run, { clock, log, directory: () => place, stateOf }, unused);
     const refused = rejects(ended, "UNAVAILABLE", /did not start within 30 s/);
     await until(() => clock.pending === 1, "the start");
     await clock.advance(30_000);

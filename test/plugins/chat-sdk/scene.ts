@@ -1,7 +1,7 @@
 /** The plugin in a gateway, with adapters of a test, and runs of its accounts. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Adapter, ChatInstance, Message } from "chat";
 import { Channel } from "@svc/sdk/channels";
@@ -32,10 +32,17 @@ const FILES = {
 };
 
 /** Where people install adapters. @returns the state directory of the gateway */
-export async function installed(t: TestContext, files = FILES, stateDir = directory(t)): Promise<string> {
-  const place = join(stateDir, OWN, "node_modules/tiny-adapter");
-  await mkdir(place, { recursive: true });
-  for (const [name, text] of Object.entries(files)) await writeFile(join(place, name), text);
+export async function installed(
+  t: TestContext,
+  files: Readonly<Record<string, string>> = FILES,
+  stateDir = directory(t),
+  name = "tiny-adapter",
+): Promise<string> {
+  for (const [file, text] of Object.entries(files)) {
+    const path = join(stateDir, OWN, "node_modules", name, file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
   return stateDir;
 }
 
