@@ -89,7 +89,14 @@ export function tiny(more: object = {}) {
     ...Object.fromEntries(Object.entries(more).filter(([name]) => name !== "initialize")),
   } as unknown as Adapter; // the parts that the plugin uses
   const of = (name: string) => calls.filter(([own]) => own === name).map(([, ...args]) => args);
-  return { adapter, calls, of, record, chat: () => chat ?? assert.fail("the adapter was not started") };
+  return {
+    adapter,
+    calls,
+    of,
+    record,
+    isStarted: () => chat !== undefined,
+    chat: () => chat ?? assert.fail("the adapter was not started"),
+  };
 }
 
 /** @param settings of the default account */
