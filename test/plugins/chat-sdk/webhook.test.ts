@@ -2,12 +2,18 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import type { ChatInstance, Message, WebhookOptions } from "chat";
-import { GatewayError } from "@svc/sdk";
+import type { Attachment, ChatInstance, Message, WebhookOptions } from "chat";
+import { GatewayError, type RouteRequest } from "@svc/sdk";
+import { bounded } from "@svc/kit/channels";
+import { createFakeClock } from "@svc/sdk/testing";
+import { accountsOf } from "../../../plugins/chat-sdk/config.ts";
+import { createStates } from "../../../plugins/chat-sdk/state.ts";
+import { createWebhook } from "../../../plugins/chat-sdk/webhook.ts";
 import { until } from "../../until.ts";
+import { memoryStorage } from "../channels/memory-storage.ts";
 import { says } from "../telegram/scene.ts";
 import { startBotServer, TOKEN } from "../telegram/server.ts";
-import { messageOf, openChannel, openTiny, SECRET } from "./scene.ts";
+import { messageOf, openChannel, openTiny, SECRET, tiny } from "./scene.ts";
 
 const HEADER = "x-telegram-bot-api-secret-token";
 const texts = (run: { readonly messages: readonly { readonly text: string }[] }) =>
@@ -29,11 +35,14 @@ async function openTelegram(t: TestContext) {
 /** An adapter that hands over a message for each request. */
 function handing(more: (chat: ChatInstance, options: WebhookOptions) => unknown = () => undefined) {
   let chat: ChatInstance | undefined;
+  const begun: string[] = [];
   return {
+    begun,
     initialize: async (given: ChatInstance) => void (chat = given),
     async handleWebhook(request: Request, options: WebhookOptions) {
       assert.ok(chat);
       const text = await request.text();
+      begun.push(text);
       const isFirst = await chat.getState().setIfNotExists(`seen:${text}`, true, 60_000);
       if (!isFirst) return new Response("known");
       void chat.processMessage(undefined as never, "tiny:dm-ann", messageOf({ id: text, text }));
@@ -150,7 +159,8 @@ describe("the webhook", { timeout: 60_000 }, () => {
   });
 
   it("keeps a repetition waiting while the first request is not decided", async (t) => {
-    const { start, post } = await openTiny(t, handing());
+    const own = handing();
+    const { start, post } = await openTiny(t, own);
     let decide: (isAccepted: boolean) => void = () => undefined;
     let asked = 0;
     const run = start(t, async () => {
@@ -160,6 +170,7 @@ describe("the webhook", { timeout: 60_000 }, () => {
     const first = post("same");
     await until(() => asked === 1, "the message");
     const second = post("same");
+    await until(() => own.begun.length === 2, "the repetition");
     decide(false);
     assert.equal((await first).status, 503);
     assert.deepEqual([(await second).status, run.messages.length], [202, 1]);
@@ -201,5 +212,39 @@ describe("the webhook", { timeout: 60_000 }, () => {
     assert.equal((await post("unread")).status, 503);
     assert.equal((await post("malformed")).status, 200);
     assert.deepEqual(run.messages, []);
+  });
+
+  it("answers in time: 503 while messages are missing, else what the adapter says", async () => {
+    const clock = createFakeClock();
+    const states = createStates(memoryStorage().storage, clock);
+    const [account] = accountsOf({ adapter: "tiny-adapter" });
+    assert.ok(account);
+    const run = { accountId: account.id, settings: account.settings, signal: new AbortController().signal };
+    const answer = async (handleWebhook: (request: Request, options: WebhookOptions) => unknown) => {
+      const { adapter } = tiny({ handleWebhook });
+      const live = new Map([["default", { run, adapter, state: states("default"), files: bounded<Attachment>(1) }]]);
+      const handle = createWebhook({ accounts: [account], live, clock, log: { info: () => {}, warn: () => {} } });
+      const request = {
+        method: "POST",
+        path: "/",
+        query: new URLSearchParams(),
+        headers: {},
+        rawBody: Buffer.from("{}"),
+      };
+      const replied = handle({ ...request, params: { account: "default" } } as unknown as RouteRequest<unknown>); // what it reads
+      replied.catch(() => undefined);
+      await until(() => clock.pending > 0, "the deadline");
+      await clock.advance(10_000);
+      return replied;
+    };
+    await assert.rejects(
+      answer(() => new Promise(() => {})),
+      { code: "UNAVAILABLE" },
+    );
+    const slow = await answer((_, { waitUntil }) => {
+      waitUntil?.(new Promise(() => {}));
+      return new Response("OK");
+    });
+    assert.equal(slow.status, 200);
   });
 });
