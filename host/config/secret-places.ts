@@ -6,7 +6,7 @@ import { isObject } from "./plain-data.ts";
 import { perOwners } from "./per-owners.ts";
 import { type Hints, isSecretWhole, isSensitive } from "./redact.ts";
 import { claimedAction, lookUp, sectionAt } from "./section-keys.ts";
-import { effectiveConfig, secretHintsOf, ownedSections, type SectionOwner } from "./sections.ts";
+import { composeSecretHintsOf, effectiveConfig, ownedSections, secretHintsOf, type SectionOwner } from "./sections.ts";
 
 type Path = SecretPlace["path"];
 
@@ -34,7 +34,7 @@ export function createSecretPlaces(
     list() {
       const [file, owners] = running();
       const known = placesFor(owners);
-      const places = known.get(file) ?? listPlaces(file, owners);
+      const places = known.get(file) ?? listPlaces(file, owners, secretHintsOf(owners));
       known.set(file, places);
       return places;
     },
@@ -45,12 +45,14 @@ export function createSecretPlaces(
   };
 }
 
-function listPlaces(file: ConfigFile, owners: readonly SectionOwner[]): SecretPlace[] {
-  const hints: Hints = secretHintsOf(owners);
+function listPlaces(file: ConfigFile, owners: readonly SectionOwner[], hints: Hints): SecretPlace[] {
   const owned = new Set(ownedSections(owners).map(({ section }) => section));
   const isRead = (section: string) => owned.has(section) || Object.hasOwn(HOST_SECTIONS, section);
   return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead, owned });
 }
+
+/** Not the cache of `secretHintsOf`, which holds the hints of all sections. */
+const writtenHintsOf = perOwners(composeSecretHintsOf);
 
 /**
  * The secret values, for redaction: every text and number at a secret place, except references. Uses only the schemas of
@@ -65,7 +67,7 @@ export function secretTexts(file: ConfigFile, owners: readonly SectionOwner[]): 
     if (typeof value !== "object" || value === null) return [String(value)];
     return isSecretRef(value) ? [] : Object.values(value).flatMap(leaves);
   };
-  return listPlaces(file, written).flatMap(({ value }) => leaves(value));
+  return listPlaces(file, written, writtenHintsOf(written)).flatMap(({ value }) => leaves(value));
 }
 
 /** Patterns of secret keys, `*` for any member. Keys below a secret, e.g. `id` of a reference, belong to it and are omitted. */

@@ -216,9 +216,14 @@ export function pluginSection(plugin: PluginParts, file: ConfigFile): PluginSett
   return { value, sections };
 }
 
-/** The hints about secrets of all sections, including those of these owners. */
-export const secretHintsOf: (owners: readonly SectionOwner[]) => Record<string, Pick<ConfigHint, "sensitive">> =
-  perOwners((owners) => composeSecretHints(composeSchema(owners)));
+type SecretHints = Record<string, Pick<ConfigHint, "sensitive">>;
+
+/** The hints about secrets of all sections of the host, and of those of these owners. */
+export const composeSecretHintsOf = (owners: readonly SectionOwner[]): SecretHints =>
+  composeSecretHints(composeSchema(owners));
+
+/** `composeSecretHintsOf`, with its last result cached. */
+export const secretHintsOf: typeof composeSecretHintsOf = perOwners(composeSecretHintsOf);
 
 /** Whether the file changes a plugin's settings from their defaults. */
 export function isConfigured(plugin: PluginParts, file: ConfigFile): boolean {
