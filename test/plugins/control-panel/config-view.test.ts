@@ -50,6 +50,11 @@ async function open(page: Page, ...paths: string[]): Promise<void> {
   for (const path of paths) await field(page, path).locator("> summary").click();
 }
 
+/** Whether the place of the messages, which exists after the first one, ends above the bar. */
+const IS_BAR_FREE = `
+  document.querySelector(".toasts").getBoundingClientRect().bottom <=
+  document.querySelector(".cfg-bar").getBoundingClientRect().top`;
+
 async function apply(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Review" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
@@ -281,6 +286,7 @@ it("says after how long more changes are possible", { skip }, async (t) => {
   const page = await scene.open("/config?section=logging");
   for (const level of ["warn", "error", "debug", "silent"]) {
     await field(page, "logging.level").getByRole("combobox").selectOption(level);
+    if (level === "error") assert.ok(await page.evaluate(IS_BAR_FREE), "a message covers the bar with the buttons");
     await apply(page);
     if (level !== "silent") await applied(page);
   }
