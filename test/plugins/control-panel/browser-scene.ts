@@ -8,8 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext } from "node:test";
 import type { GatewayClient } from "@svc/sdk/client";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { type GatewayProcess, startGatewayProcess } from "../../gateway-process.ts";
+import { launchBrowser } from "../../page-browser.ts";
 
 export interface PanelScene {
   readonly gateway: GatewayProcess;
@@ -47,10 +48,7 @@ let launched: Promise<Browser> | undefined;
 
 /** One browser for all tests of a file; each test has profiles of its own. */
 function sharedBrowser(): Promise<Browser> {
-  launched ??= chromium.launch({
-    executablePath: process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP *.example 127.0.0.1"],
-  });
+  launched ??= launchBrowser();
   return launched;
 }
 

@@ -5,9 +5,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { hashOf } from "../../../plugins/webchat/store.ts";
 import { startScene } from "../channels/scene.ts";
+import { launchBrowser } from "../../page-browser.ts";
 import { without } from "../../programs.ts";
 import { until } from "../../until.ts";
 
@@ -33,10 +34,7 @@ const PICTURES = process.env["SVC_TEST_PICTURES"];
 
 describe("the widget", { skip: without("chromium"), timeout: 180_000 }, () => {
   before(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium",
-      args: ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP *.example 127.0.0.1"],
-    });
+    browser = await launchBrowser();
   });
   after(() => browser.close());
 
