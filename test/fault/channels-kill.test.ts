@@ -12,8 +12,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
 import { NETWORKS } from "../plugins/channels/networks.ts";
-import { channelPlugins, root } from "../checkout.ts";
-import { startGatewayProcess } from "../gateway-process.ts";
+import { logIn, type TestNetwork } from "../plugins/channels/test-network.ts";
+import { bundledPlugins, root } from "../checkout.ts";
+import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { svc } from "../run-svc.ts";
 import { until } from "../until.ts";
 import { createRandom, pause, ROUNDS, SEED } from "./workload.ts";
@@ -37,20 +38,17 @@ const COMMON = {
 const answerOf = (streaming: Streaming, round: number) =>
   `answer ${STREAMING.indexOf(streaming) * KILLS + round} is complete`;
 
-const OUTSIDE = new Set(channelPlugins().flatMap(({ plugin, isBundled }) => (isBundled ? [] : [plugin])));
+const BUNDLED = bundledPlugins();
 
 for (const [name, start] of Object.entries(NETWORKS))
   it(`${name}: no message is lost in ${KILLS} kills with each streaming`, { timeout: 900_000 }, async (t) => {
     const network = await start(t);
     const stateDir = await mkdtemp(join(tmpdir(), "svc-channel-kill-"));
     t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
-    const write = (streaming: Streaming) => {
-      const own = {
-        ...network.settings,
-        ...(network.written ?? network.login),
-        allowFrom: [network.person],
-        streaming,
-      };
+    const login = network.written ?? network.login;
+    const write = (streaming: Streaming, isFirst = false) => {
+      const known = isFirst && network.keepsLogin ? {} : login;
+      const own = { ...network.settings, ...known, allowFrom: [network.person], streaming };
       const config = { ...COMMON, channels: { [network.id]: own } };
       return writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
     };
@@ -59,15 +57,10 @@ for (const [name, start] of Object.entries(NETWORKS))
       network.meets?.(gateway.url.replace(/^ws/, "http"));
       return gateway;
     };
-    await write("off");
-    if (OUTSIDE.has(name)) {
-      const { code, text } = await svc(stateDir, [
-        "plugins",
-        "install",
-        join(root, "plugins", name),
-        "--link",
-        "--yes",
-      ]);
+    await write("off", true);
+    if (!BUNDLED.includes(`@svc/plugin-${name}`)) {
+      const plugin = join(root, "plugins", name);
+      const { code, text } = await svc(stateDir, ["plugins", "install", plugin, "--link", "--yes"]);
       assert.equal(code, 0, text);
     }
     const random = createRandom(SEED);
@@ -76,6 +69,7 @@ for (const [name, start] of Object.entries(NETWORKS))
     const rounds = Array.from({ length: KILLS }, (_, round) => round);
     let running = await begin();
     t.after(() => running.kill());
+    if (network.keepsLogin) await loggedIn(running, network);
     await connected(running); // no network keeps messages for a bot that it does not know
     for (const streaming of STREAMING) {
       await write(streaming);
@@ -104,8 +98,17 @@ for (const [name, start] of Object.entries(NETWORKS))
     }
   });
 
+async function loggedIn(gateway: GatewayProcess, network: TestNetwork): Promise<void> {
+  const client = await gateway.connect();
+  try {
+    await logIn(client, network, network.login);
+  } finally {
+    await client.close();
+  }
+}
+
 /** Waits until the account is connected. */
-async function connected(gateway: Awaited<ReturnType<typeof startGatewayProcess>>): Promise<void> {
+async function connected(gateway: GatewayProcess): Promise<void> {
   const client = await gateway.connect();
   try {
     const isConnected = async () => {
