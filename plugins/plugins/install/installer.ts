@@ -229,7 +229,9 @@ export function createInstaller(options: InstallerOptions): Installer {
     const asked = before ? addedItems(items, before.agreed) : items;
     if (before && asked.length === 0) return;
     progress("agree", id);
-    const summary = [...summaryOf(asked), ...(before ? [] : await declaredLines(manifest))];
+    const { description } = manifest; // e.g. the licence of what it brings
+    const about = before || description === undefined ? [] : [`describes itself as "${description}"`];
+    const summary = [...about, ...summaryOf(asked), ...(before ? [] : await declaredLines(manifest))];
     const stands = consentOf(id, integrity, items);
     if (await agree({ id, name, version, summary, isUpdate: before !== undefined, agree: stands })) return;
     const who = `${name} ${version}`;

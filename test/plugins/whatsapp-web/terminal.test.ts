@@ -30,7 +30,11 @@ it("links a number from the terminal", { timeout: SUITE_MS }, async (t) => {
   assert.equal(missing.code, 1);
   assert.match(missing.text, /no plugin contributes the transport whatsapp\.web/);
   assert.match(missing.text, /svc plugins install @svc\/plugin-whatsapp-web/);
-  const installed = await svc(stateDir, ["plugins", "install", join(root, "plugins/whatsapp-web"), "--link", "--yes"]);
+  const install = ["plugins", "install", join(root, "plugins/whatsapp-web"), "--link"];
+  const asked = await svc(stateDir, install);
+  assert.equal(asked.code, 1);
+  assert.match(asked.text, /describes itself as ".* Depends on libsignal, which is GPL-3\.0\."/);
+  const installed = await svc(stateDir, [...install, "--yes"]);
   assert.equal(installed.code, 0, installed.text);
   await gateway.kill();
   const again = await startGatewayProcess(stateDir);
