@@ -78,6 +78,7 @@ export function createKeys(
         return await work();
       } finally {
         holding -= 1;
+        if (holding === 0 && dirty.size > 0) await save(); // of what was sent meanwhile
       }
     },
     auth: {

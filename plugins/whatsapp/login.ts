@@ -32,7 +32,7 @@ export function createLogin(
     start: () => ({
       kind: "form",
       message:
-        "Create an app for WhatsApp at https://developers.facebook.com/apps, and add your business number. For a personal number, cancel, and install a plugin first: svc plugins install @svc/plugin-whatsapp-web",
+        "Create an app for WhatsApp at https://developers.facebook.com/apps, and add your business number. A personal number needs another plugin: read the README of whatsapp-web, then svc plugins install @svc/plugin-whatsapp-web",
       fields: FIELDS,
     }),
 
