@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { Lock, StateAdapter } from "chat";
+import { withTables } from "@svc/kit/channels";
 import { invalidRequest, Turns } from "@svc/sdk";
 import type { Retention, SqlValue, Storage } from "@svc/sdk/storage";
 
@@ -63,15 +64,7 @@ export interface State extends StateAdapter {
 
 /** @returns the state of an account. @param storage used on the first call, which creates the table */
 export function createStates(storage: Storage, clock: { readonly now: () => number }): (account: string) => State {
-  let opened: Promise<Storage> | undefined;
-  const open = () =>
-    (opened ??= storage
-      .migrate("chat-sdk", STEPS)
-      .then(() => storage)
-      .catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      }));
+  const open = withTables(storage, "chat-sdk", STEPS);
   const states = new Map<string, State>();
   return (account) => {
     const state = states.get(account) ?? createState(open, account, clock);

@@ -1,5 +1,6 @@
 /** Visitors, their messages and the files of agents, in tables of this plugin. */
 import { createHash } from "node:crypto";
+import { withTables } from "@svc/kit/channels";
 import type { Retention, Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import type { Buttons, ShownMessage } from "./protocol.ts";
 
@@ -89,15 +90,7 @@ export interface Store {
 
 /** @param storage used on the first call, which creates the tables */
 export function createStore(storage: Storage): Store {
-  let opened: Promise<Storage> | undefined;
-  const open = () =>
-    (opened ??= storage
-      .migrate("webchat", STEPS)
-      .then(() => storage)
-      .catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      }));
+  const open = withTables(storage, "webchat", STEPS);
   const get = async <T extends Row>(sql: string, params: readonly SqlValue[]) => (await open()).get<T>(sql, params);
   const write = async (...statements: readonly Statement[]) => {
     const [first] = await (await open()).transaction(statements);

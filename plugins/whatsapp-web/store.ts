@@ -1,4 +1,5 @@
 /** What the plugin keeps: keys of logins, and messages. Those that the gateway has not accepted yet are marked. */
+import { withTables } from "@svc/kit/channels";
 import type { WAMessage } from "@whiskeysockets/baileys";
 import type { Retention, Statement, Storage } from "@svc/sdk/storage";
 import { createKeys, type Keys, type Write } from "./keys.ts";
@@ -60,15 +61,7 @@ export function createStore(storage: Storage, library: Library, clock: { readonl
   const { proto } = library;
   /** Number of the last message that waited. */
   let counter = 0;
-  let opened: Promise<Storage> | undefined;
-  const open = () =>
-    (opened ??= storage
-      .migrate("whatsapp-web", STEPS)
-      .then(() => storage)
-      .catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      }));
+  const open = withTables(storage, "whatsapp-web", STEPS);
   const write = async (statements: readonly Statement[]) => (await open()).transaction(statements);
   const clear = (account: string) => ({ sql: "DELETE FROM whatsapp_web_keys WHERE account = ?", params: [account] });
   const put = (account: string, name: string, value: string) => ({
