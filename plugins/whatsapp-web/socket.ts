@@ -142,7 +142,7 @@ export function endError(status: number, accountId: string): GatewayError {
   if (status === REPLACED)
     return new GatewayError(
       "NOT_LINKED",
-      `another program uses the login of this number; next: stop it, then svc plugins reload whatsapp`,
+      `another program uses the login of this number; next: stop it, then svc plugins reload whatsapp-web`,
     );
   if (status === OUTDATED)
     return new GatewayError("UNAVAILABLE", "WhatsApp refuses this version; next: update the plugin whatsapp-web");

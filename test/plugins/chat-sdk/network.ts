@@ -1,6 +1,6 @@
 /** The network for the tests that all channels share: the adapter for Telegram, which asks a Bot API server for updates. */
-import { lastWith, type StartNetwork } from "../channels/test-network.ts";
-import { ann, CHAT, says } from "../telegram/scene.ts";
+import type { StartNetwork } from "../channels/test-network.ts";
+import { peopleOf } from "../telegram/network.ts";
 import { type ApiCall, startBotServer, TOKEN } from "../telegram/server.ts";
 
 /** Text of a call, without the escapes of MarkdownV2. */
@@ -19,17 +19,7 @@ export const network: StartNetwork = async (t) => {
     login: { ...login, credentials: JSON.stringify({ botToken: TOKEN }) },
     wrong: { ...login, credentials: JSON.stringify({ botToken: "1:wrong" }) },
     written: { adapter: "telegram", options, credentials: { botToken: TOKEN } },
-    person: String(CHAT),
-    says: (text) => void server.push(says(text)),
-    sends(caption, bytes) {
-      const document = { file_id: "f1", file_unique_id: "u1", file_name: "big.bin", file_size: bytes };
-      server.push(says("", { text: undefined, caption, document }));
-    },
-    presses(label) {
-      const { callback_data: data } = lastWith("text", label, server.of("sendMessage"));
-      const message = { message_id: 1, date: 1, chat: { id: CHAT, type: "private" } };
-      server.push({ callback_query: { id: "press", from: ann, message, data } });
-    },
+    ...peopleOf(server),
     heard: () =>
       ["sendRichMessage", "sendMessage", "editMessageText"].flatMap((method) => server.of(method).map(textOf)),
   };
