@@ -2,7 +2,8 @@
  * Files of appended transactions. One line per write to the disk: its CRC-32, a space, and a JSON list. A text in the list is SQL; it is the next of
  * the file, counted from 0. A list in the list is one transaction: `[number of the SQL, values][]`.
  */
-import type { SqlValue, Statement } from "@svc/sdk/storage";
+import type { OwnStatement } from "@svc/kit/sql";
+import type { SqlValue } from "@svc/sdk/storage";
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
@@ -35,7 +36,7 @@ export function appendFiles(database: string): number[] {
   return named.map((name) => Number(name.slice(prefix.length))).sort((one, other) => one - other);
 }
 
-export function toEntry(statements: readonly Statement[]): Entry {
+export function toEntry(statements: readonly OwnStatement[]): Entry {
   return {
     sql: statements.map(({ sql }) => sql),
     values: statements.map(({ params = [] }) => JSON.stringify(params.map(encoded))),
@@ -64,7 +65,7 @@ export function toLine(entries: readonly Entry[], numbers: Map<string, number>):
  * The transactions of a line. @param texts SQL of the file so far; the line's SQL is added
  * @returns undefined for a line that was not written completely
  */
-export function fromLine(line: string, texts: string[]): Statement[][] | undefined {
+export function fromLine(line: string, texts: string[]): OwnStatement[][] | undefined {
   const json = line.slice(SUM_LENGTH + 1);
   if (line.slice(0, SUM_LENGTH) !== sumOf(json)) return undefined;
   const items = JSON.parse(json) as (string | [number, unknown[]][])[]; // written by `toLine`, as the sum shows

@@ -4,7 +4,7 @@
  */
 import type { Clock, Logger } from "@svc/sdk";
 import { GatewayError, messageOf } from "@svc/sdk";
-import type { Statement } from "@svc/sdk/storage";
+import type { OwnStatement } from "@svc/kit/sql";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -114,7 +114,7 @@ export class AppendLog {
   }
 
   /** Resolves when the transaction survives a power failure. @throws GatewayError `UNAVAILABLE` */
-  append(statements: readonly Statement[]): Promise<void> {
+  append(statements: readonly OwnStatement[]): Promise<void> {
     if (this.#isClosed) return Promise.reject(new GatewayError("UNAVAILABLE", "storage is not open"));
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(busyError());
     return new Promise((resolve, reject) => {

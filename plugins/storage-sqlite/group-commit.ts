@@ -1,12 +1,13 @@
 /** Runs waiting transactions in one commit and isolates their failures from each other. */
-import type { SqlValue, Statement, StatementResult } from "@svc/sdk/storage";
+import type { OwnStatement } from "@svc/kit/sql";
+import type { SqlValue, StatementResult } from "@svc/sdk/storage";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { failureOf, Refused } from "./failures.ts";
 import type { Failure, Outcome } from "./messages.ts";
 import { bindings, type Prepared, type PreparedStatements } from "./prepared.ts";
 import { narrowIntegers } from "./values.ts";
 
-export type Transaction = readonly Statement[];
+export type Transaction = readonly OwnStatement[];
 
 export interface GroupCommit {
   /**
@@ -54,7 +55,7 @@ export function groupCommit(connection: DatabaseSyncInstance, prepared: Prepared
     return { changes: changing && total !== before ? changes : 0, rows }; // WITH may be a SELECT
   }
 
-  function runStatement({ sql, params, expectChanges }: Statement): StatementResult {
+  function runStatement({ sql, params, expectChanges }: OwnStatement): StatementResult {
     try {
       const result = execute(prepared.get(sql), params);
       if (expectChanges === undefined || result.changes === expectChanges) return result;

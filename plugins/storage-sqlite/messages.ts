@@ -1,5 +1,6 @@
 /** Messages between the main thread and the database thread. Plain data only: it is sent by structured clone. */
-import type { Row, SqlValue, Statement, StatementResult } from "@svc/sdk/storage";
+import type { OwnStatement, Step } from "@svc/kit/sql";
+import type { Row, SqlValue, StatementResult } from "@svc/sdk/storage";
 
 /** Start options of the database thread. */
 export interface DatabaseOptions {
@@ -19,13 +20,13 @@ export interface ReadWork {
 
 export interface TransactionWork {
   readonly kind: "transaction";
-  readonly statements: readonly Statement[];
+  readonly statements: readonly OwnStatement[];
 }
 
 export interface MigrateWork {
   readonly kind: "migrate";
   readonly owner: string;
-  readonly steps: readonly string[];
+  readonly steps: readonly Step[];
   /** epoch ms, stored with each applied step */
   readonly at: number;
 }

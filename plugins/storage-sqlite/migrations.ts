@@ -1,10 +1,11 @@
 /** Applies the migration steps of plugins and records them. */
-import { createHash } from "node:crypto";
 import { constants, type DatabaseSyncInstance } from "@photostructure/sqlite";
+import { pendingSteps, type Step } from "@svc/kit/sql";
 import { failureOf, Refused } from "./failures.ts";
 
+/** `sql`: JSON of the step for both engines, so that another engine can create the same tables; NULL: applied by 0.1.0. */
 const TABLE = `CREATE TABLE IF NOT EXISTS svc_migrations (
-  owner TEXT NOT NULL, step INTEGER NOT NULL, hash TEXT NOT NULL, applied_at INTEGER NOT NULL,
+  owner TEXT NOT NULL, step INTEGER NOT NULL, hash TEXT NOT NULL, applied_at INTEGER NOT NULL, sql TEXT,
   PRIMARY KEY (owner, step)
 ) STRICT, WITHOUT ROWID`;
 
@@ -16,39 +17,30 @@ const DENIED = new Set([
   constants.SQLITE_DETACH,
 ]);
 
-const hashOf = (step: string) => createHash("sha256").update(step).digest("hex");
-
-/**
- * The steps not applied yet. Fewer steps than were applied is allowed: an older version of the plugin.
- * @param applied hashes of the applied steps, in order
- * @throws Error if the text of an applied step has changed
- */
-export function pendingSteps(owner: string, steps: readonly string[], applied: readonly string[]): readonly string[] {
-  const changed = steps.findIndex((step, index) => index < applied.length && applied[index] !== hashOf(step));
-  if (changed === -1) return steps.slice(applied.length);
-  throw new Error(
-    `migration step ${changed + 1} of "${owner}" was applied with a different text; restore the old text and append a new step`,
-  );
-}
-
 /**
  * Applies the new steps and their records in one transaction. A step may have several statements.
  * Foreign keys are enforced meanwhile: dropping a table deletes the rows of other tables that refer to it.
  * @param at epoch ms
  * @throws Refused, after everything was rolled back
  */
-export function migrate(connection: DatabaseSyncInstance, owner: string, steps: readonly string[], at: number): void {
+export function migrate(connection: DatabaseSyncInstance, owner: string, steps: readonly Step[], at: number): void {
   try {
     connection.exec("BEGIN IMMEDIATE");
-    connection.exec(TABLE);
-    const rows = connection.prepare("SELECT hash FROM svc_migrations WHERE owner = ? ORDER BY step").all(owner);
-    const applied = rows.map(({ hash }: { hash: string }) => hash);
-    const pending = pendingSteps(owner, steps, applied);
-    const record = connection.prepare("INSERT INTO svc_migrations (owner, step, hash, applied_at) VALUES (?, ?, ?, ?)");
-    for (const [index, step] of pending.entries()) {
+    prepareTable(connection);
+    const select = "SELECT hash, sql IS NULL AS bare FROM svc_migrations WHERE owner = ? ORDER BY step";
+    const applied = connection.prepare(select).all(owner) as { hash: string; bare: number }[];
+    const hashes = applied.map(({ hash }) => hash);
+    const pending = pendingSteps(owner, steps, hashes);
+    const complete = connection.prepare("UPDATE svc_migrations SET sql = ? WHERE owner = ? AND step = ?");
+    for (const [index, { json }] of steps.entries())
+      if (applied[index]?.bare === 1) complete.run(json, owner, index + 1);
+    const record = connection.prepare(
+      "INSERT INTO svc_migrations (owner, step, hash, applied_at, sql) VALUES (?, ?, ?, ?, ?)",
+    );
+    for (const [index, { text, hash, json }] of pending.entries()) {
       const number = applied.length + index + 1;
-      applyStep(connection, owner, number, step);
-      record.run(owner, number, hashOf(step), BigInt(at));
+      applyStep(connection, owner, number, text);
+      record.run(owner, number, hash, BigInt(at), json);
     }
     connection.exec("COMMIT");
   } catch (thrown) {
@@ -59,6 +51,14 @@ export function migrate(connection: DatabaseSyncInstance, owner: string, steps: 
     const said = `the migration of "${owner}": ${failure.cause ?? failure.message}`;
     throw new Refused(failure.code === "CONFLICT" ? { code: "FAULT", message: said } : failure);
   }
+}
+
+function prepareTable(connection: DatabaseSyncInstance): void {
+  connection.exec(TABLE);
+  const columns = connection.prepare("SELECT name FROM pragma_table_info('svc_migrations')").all() as {
+    name: string;
+  }[];
+  if (!columns.some(({ name }) => name === "sql")) connection.exec("ALTER TABLE svc_migrations ADD COLUMN sql TEXT");
 }
 
 function applyStep(connection: DatabaseSyncInstance, owner: string, number: number, step: string): void {

@@ -1,7 +1,7 @@
 /** Prepared statements of one connection; the least recently used is dropped first. */
+import { shapeOf, type StatementShape } from "@svc/kit/sql";
 import type { SqlValue } from "@svc/sdk/storage";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
-import { shapeOf, type StatementShape } from "./statement-text.ts";
 import { toBinding } from "./values.ts";
 
 export interface Prepared extends StatementShape {

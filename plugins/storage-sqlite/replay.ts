@@ -3,7 +3,7 @@
  * that ran, and changes in the same commit. Only one process at a time appends to a database, and runs what was appended.
  */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
-import type { Statement } from "@svc/sdk/storage";
+import type { OwnStatement } from "@svc/kit/sql";
 import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
 import { appendFile, appendFiles, fromLine, lockFile } from "./append-file.ts";
 import { Refused, RETRY_AFTER_MS } from "./failures.ts";
@@ -46,7 +46,7 @@ interface Cursor {
   readonly texts: string[];
   isDamaged: boolean;
   /** Read, but not yet run. */
-  queue: Statement[][];
+  queue: OwnStatement[][];
 }
 
 export function createReplay(options: ReplayOptions): Replay {
@@ -195,7 +195,7 @@ function createTable(writer: DatabaseSyncInstance): void {
     INSERT INTO svc_appended VALUES (1, 0, 0) ON CONFLICT (id) DO NOTHING`);
 }
 
-function mark({ file, count }: Cursor, further: number): Statement {
+function mark({ file, count }: Cursor, further: number): OwnStatement {
   return { sql: "UPDATE svc_appended SET file = ?, count = ?", params: [file, count + further] };
 }
 

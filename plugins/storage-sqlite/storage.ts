@@ -1,12 +1,12 @@
 /** The `Storage` service: validates calls, passes them to the database thread and restarts the thread when it ends. */
 import { type Clock, type Logger, unavailable } from "@svc/sdk";
-import type { Storage } from "@svc/sdk/storage";
+import { checkedAppend, checkedParams, checkedSql, checkedStatement, toStep } from "@svc/kit/sql";
+import type { Sql, SqlValue, Storage } from "@svc/sdk/storage";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { connect, type Connection } from "./connection.ts";
 import { AppendLog } from "./append-log.ts";
 import type { DatabaseOptions, Position, Space, SpaceWork, Value, Work } from "./messages.ts";
-import { checkedAppend, checkedParams, checkedSql, checkedStatement } from "./values.ts";
 
 /** Choice: unexpected ends of the database thread within this time after which it is not restarted. */
 const MAX_DEATHS = 5;
@@ -105,8 +105,8 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
 
   const call = (work: Work) => connected().call(work);
 
-  async function read(kind: "all" | "get", sql: string, params: Parameters<typeof checkedParams>[0]): Promise<Value> {
-    const work = { kind, sql: checkedSql(sql), params: checkedParams(params) };
+  async function read(kind: "all" | "get", sql: Sql, params?: readonly SqlValue[]): Promise<Value> {
+    const work = { kind, sql: checkedSql(sql, "sqlite"), params: checkedParams(params) };
     if (appends?.concerns(work.sql) === true) await appends.run();
     const value = await call(work);
     counts.reads += 1;
@@ -119,14 +119,13 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
     },
     async migrate(owner, steps) {
       void appends?.run(); // its statements were written for the tables as they are
-      await call({ kind: "migrate", owner, steps: steps.map(checkedSql), at: clock.now() });
+      await call({ kind: "migrate", owner, steps: steps.map((step) => toStep(step, "sqlite")), at: clock.now() });
     },
     // The caller names the type of its own rows; it cannot be checked here.
-    all: async <T>(sql: string, params?: Parameters<Storage["all"]>[1]) => (await read("all", sql, params)) as T[],
-    get: async <T>(sql: string, params?: Parameters<Storage["get"]>[1]) =>
-      (await read("get", sql, params)) as T | undefined,
+    all: async <T>(sql: Sql, params?: readonly SqlValue[]) => (await read("all", sql, params)) as T[],
+    get: async <T>(sql: Sql, params?: readonly SqlValue[]) => (await read("get", sql, params)) as T | undefined,
     async transaction(statements) {
-      const checked = statements.map(checkedStatement);
+      const checked = statements.map((statement) => checkedStatement(statement, "sqlite"));
       if (checked.some(({ sql }) => appends?.concerns(sql))) void appends?.run(); // the thread keeps the order of writes
       const value = await call({ kind: "transaction", statements: checked });
       counts.transactions += 1;
@@ -134,7 +133,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
     },
     async append(statements) {
       if (target === undefined || appends === undefined) return unavailable("storage is not open");
-      const checked = statements.map(checkedAppend);
+      const checked = statements.map((statement) => checkedAppend(statement, "sqlite"));
       if (!(await appends.isOwner)) return void (await this.transaction(checked));
       await appends.append(checked);
       counts.transactions += 1;

@@ -1,7 +1,7 @@
 /** Measures the tables of a database in a worker thread. */
 import { GatewayError, untilAborted } from "@svc/sdk";
+import type { Space } from "@svc/kit/storage";
 import { Worker } from "node:worker_threads";
-import type { Space } from "./file-space.ts";
 import { RETRY_AFTER_MS } from "./failures.ts";
 
 /**

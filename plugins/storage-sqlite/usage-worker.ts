@@ -3,8 +3,8 @@
  * while the database thread serves other calls.
  */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
+import type { Space } from "@svc/kit/storage";
 import { parentPort, workerData } from "node:worker_threads";
-import type { Space } from "./file-space.ts";
 
 interface Page {
   readonly name: string;

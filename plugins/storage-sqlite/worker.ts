@@ -1,5 +1,5 @@
 /** Entry point of the database thread: answers reads at once; writes that arrive together share a commit. */
-import type { Statement } from "@svc/sdk/storage";
+import type { OwnStatement } from "@svc/kit/sql";
 import { parentPort, workerData } from "node:worker_threads";
 import { appendFiles } from "./append-file.ts";
 import { type Database, openDatabase } from "./database.ts";
@@ -88,7 +88,7 @@ function serve(database: Database): void {
       answer([{ id: first.id, ...outcome }]);
       return;
     }
-    const group: (readonly Statement[])[] = [];
+    const group: (readonly OwnStatement[])[] = [];
     for (const write of writes) {
       if (write.kind !== "transaction" || group.length === MAX_GROUP) break;
       group.push(write.statements);

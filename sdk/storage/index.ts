@@ -1,4 +1,5 @@
 /** Durable tables: `@svc/sdk/storage`. */
 export * from "./contract.ts";
+export * from "./dialect.ts";
 export * from "./retention.ts";
 export * from "./service.ts";

@@ -1,5 +1,6 @@
 /** The `Storage` service: durable tables for plugins. */
 import { defineService } from "../service.ts";
+import type { Sql } from "./dialect.ts";
 
 /** A column value. Convert dates yourself: epoch milliseconds. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
@@ -8,7 +9,7 @@ export type Row = Readonly<Record<string, SqlValue>>;
 
 /** One statement of a transaction. Placeholders are `?`. */
 export interface Statement {
-  readonly sql: string;
+  readonly sql: Sql;
   readonly params?: readonly SqlValue[];
   /** Number of rows it must change; any other number rolls the whole transaction back and throws `CONFLICT`. */
   readonly expectChanges?: number;
@@ -22,7 +23,8 @@ export interface StatementResult {
 }
 
 /**
- * SQL in the dialect shared by SQLite and PostgreSQL. Nothing runs on the thread of the event loop.
+ * SQL that SQLite and PostgreSQL share; `sqlFor` writes what differs. Texts compare byte by byte, and an upper-case letter in an unquoted
+ * column alias is not portable. No call blocks the event loop.
  * @throws GatewayError `UNAVAILABLE` (with `retryAfterMs`) if the disk or database cannot be written; reads still work.
  */
 export interface Storage {
@@ -32,11 +34,11 @@ export interface Storage {
    * Applies those migration steps of `owner` that are not applied yet, in order, each in one transaction with its
    * record. Only append steps; a changed earlier step throws.
    */
-  migrate(owner: string, steps: readonly string[]): Promise<void>;
-  all<T = Row>(sql: string, params?: readonly SqlValue[]): Promise<T[]>;
-  get<T = Row>(sql: string, params?: readonly SqlValue[]): Promise<T | undefined>;
+  migrate(owner: string, steps: readonly Sql[]): Promise<void>;
+  all<T = Row>(sql: Sql, params?: readonly SqlValue[]): Promise<T[]>;
+  get<T = Row>(sql: Sql, params?: readonly SqlValue[]): Promise<T | undefined>;
   /**
-   * Runs all statements or none. Resolves when the result survives a power failure; waiting transactions share one
+   * Runs all statements or none, as if no other transaction ran meanwhile. Resolves when the result survives a power failure; waiting transactions share one
    * commit.
    */
   transaction(statements: readonly Statement[]): Promise<StatementResult[]>;
@@ -50,7 +52,7 @@ export interface Storage {
 }
 
 /** Token of the service. */
-export const Storage = defineService<Storage>()("storage", "1.1.0", {
+export const Storage = defineService<Storage>()("storage", "1.2.0", {
   summary: "Durable SQL tables. Provided by a storage plugin; used by every plugin that stores records.",
   remotable: true,
 });

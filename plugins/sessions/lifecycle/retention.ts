@@ -25,10 +25,10 @@ const ROWS = 500;
 /** Transcripts measured per read. */
 const MEASURED = 100;
 
-export const LONGEST_UNUSED = `select key, updated_at as updatedAt from sessions
+export const LONGEST_UNUSED = `select key, updated_at as "updatedAt" from sessions
   where listed = ? and updated_at < ? and (updated_at, key) > (?, ?) order by updated_at, key limit ?`;
 
-export const OLDEST_RETIRED = `select session_id as sessionId, key, reason, archived_at as archivedAt from archives
+export const OLDEST_RETIRED = `select session_id as "sessionId", key, reason, archived_at as "archivedAt" from archives
   where archived_at < ? order by archived_at, session_id limit ?`;
 
 export class Retention {

@@ -1,9 +1,50 @@
 /** Tables of the session store. Steps are append-only: a changed step is refused at start. */
+import { type Sql, sqlFor } from "@svc/sdk/storage";
+import { spawnedBy } from "./statements.ts";
+
+/** As the trigger of SQLite. */
+const POSTGRES_TRIGGER = `create function sessions_sent_at(message jsonb, stored_at bigint) returns bigint language sql as $$
+  select case when jsonb_typeof(message -> 'timestamp') = 'number' and (message ->> 'timestamp')::numeric % 1 = 0
+    then (message ->> 'timestamp')::bigint else stored_at end $$;
+create function sessions_number(message jsonb, path text[]) returns double precision language sql as $$
+  select case when jsonb_typeof(message #> path) = 'number' then (message #>> path)::double precision end $$;
+create function sessions_transcript_facts() returns trigger language plpgsql as $$
+declare
+  m jsonb;
+  sent bigint;
+  asked bigint;
+  used double precision[];
+begin
+  if not svc_is_json(new.body) then return null; end if;
+  m := svc_jsonb(new.body);
+  sent := sessions_sent_at(m, new.created_at);
+  if new.role = 'assistant' then
+    select sessions_sent_at(case when svc_is_json(p.body) then svc_jsonb(p.body) else '{}' end, p.created_at) into asked
+      from transcript p where p.session_id = new.session_id and p.seq = new.seq - 1 and p.role = 'user';
+  end if;
+  select array_agg(coalesce(sessions_number(m, array['usage', kind]), 0) order by at) into used
+    from unnest(array['input', 'output', 'cacheRead', 'cacheWrite']) with ordinality as kinds (kind, at);
+  insert into message_facts values (
+    new.session_id, new.seq, sent, new.role, m ->> 'provider', m ->> 'model',
+    coalesce((jsonb_typeof(m -> 'usage') = 'object')::int, 0), used[1], used[2], used[3], used[4],
+    coalesce(sessions_number(m, '{usage,totalTokens}'), used[1] + used[2] + used[3] + used[4]),
+    sessions_number(m, '{usage,cost,total}'),
+    coalesce(sessions_number(m, '{usage,cost,input}'), 0), coalesce(sessions_number(m, '{usage,cost,output}'), 0),
+    coalesce(sessions_number(m, '{usage,cost,cacheRead}'), 0), coalesce(sessions_number(m, '{usage,cost,cacheWrite}'), 0),
+    (select jsonb_agg(b ->> 'name')::text
+      from jsonb_array_elements(case jsonb_typeof(m -> 'content') when 'array' then m -> 'content' else '[]' end) b
+      where b ->> 'type' = 'toolCall'),
+    (coalesce(m ->> 'stopReason' = 'error', false) or coalesce(m ->> 'isError' = 'true', false))::int,
+    sent - asked, octet_length(new.body)
+  ) on conflict do nothing;
+  return null;
+end $$;
+create trigger transcript_facts after insert on transcript for each row execute function sessions_transcript_facts()`;
 
 /** Owner under which the steps are recorded. */
 export const OWNER = "sessions";
 
-export const STEPS: readonly string[] = [
+export const STEPS: readonly Sql[] = [
   // agent_id is '' for the keys `global` and `unknown`; listed is 0 for runs of scheduled jobs.
   `create table sessions (
     key text not null primary key,
@@ -37,7 +78,10 @@ export const STEPS: readonly string[] = [
   )`,
   "create index archives_key on archives (key, archived_at)",
   // An unreadable entry must not break a list: the query has the same guarded expression.
-  `create index sessions_spawned_by on sessions (case when json_valid(entry) then entry ->> '$.spawnedBy' end, updated_at)`,
+  sqlFor(({ name, ...sql }) => {
+    const expression = spawnedBy({ name, ...sql });
+    return `create index sessions_spawned_by on sessions (${name === "sqlite" ? expression : `(${expression})`}, updated_at)`;
+  }),
   "create index transcript_id on transcript (session_id, id)",
   // summary replaces everything before first_kept_seq; the newest row counts.
   `create table compactions (
@@ -83,11 +127,17 @@ export const STEPS: readonly string[] = [
     bytes bigint not null,
     primary key (session_id, seq)
   ) without rowid`,
-  `insert or ignore into message_facts ${factsOf("r")} from transcript r where json_valid(r.body)`,
+  {
+    sqlite: `insert or ignore into message_facts ${factsOf("r")} from transcript r where json_valid(r.body)`,
+    postgres: "select 1", // the table is new there, and so is the transcript
+  },
   // A trigger, so that rows written by the previous version, which does not know this table, count too.
-  `create trigger transcript_facts after insert on transcript when json_valid(new.body) begin
+  {
+    sqlite: `create trigger transcript_facts after insert on transcript when json_valid(new.body) begin
     insert or ignore into message_facts ${factsOf("new")};
   end`,
+    postgres: POSTGRES_TRIGGER,
+  },
   // JSON of an Origin: the one with the least authority among the summarized messages; null: the owner's.
   "alter table compactions add column origin text",
 ];

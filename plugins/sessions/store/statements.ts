@@ -5,7 +5,7 @@
  * commit: the session of a message, its seq, and the result of a merge.
  */
 import type { Message } from "@svc/sdk/models";
-import type { SqlValue, Statement } from "@svc/sdk/storage";
+import { type Dialect, sqlFor, type SqlValue, type Statement } from "@svc/sdk/storage";
 import { isCronRun, parseKey } from "../keys-routing/keys.ts";
 import { columnsOf, type EntryPatch, type StoredSession } from "./entries.ts";
 
@@ -30,11 +30,15 @@ export interface Cursor {
 }
 
 /** Columns of a session for lists, without the large snapshots. A damaged entry is passed on unchanged. */
-export const LISTED_COLUMNS = `key, session_id, updated_at, label, case when json_valid(entry)
-  then json_remove(entry, '$.skillsSnapshot', '$.systemPromptReport', '$.acp') else entry end as entry`;
+export function listedColumns({ isJson, jsonWithout }: Dialect): string {
+  return `key, session_id, updated_at, label, case when ${isJson("entry")}
+  then ${jsonWithout("entry", "skillsSnapshot", "systemPromptReport", "acp")} else entry end as entry`;
+}
 
-/** Must equal the expression of the index `sessions_spawned_by`, or SQLite does not use the index. */
-const SPAWNED_BY = "case when json_valid(entry) then entry ->> '$.spawnedBy' end";
+/** Must equal the expression of the index `sessions_spawned_by`, or the index is not used. */
+export function spawnedBy({ isJson, jsonText }: Dialect): string {
+  return `case when ${isJson("entry")} then ${jsonText("entry", "spawnedBy")} end`;
+}
 
 /** Creates a missing session; returns a row when it did. */
 export function insertIfMissing(key: string, sessionId: string, now: number): Statement {
@@ -51,14 +55,18 @@ export function insert({ key, entry }: StoredSession): Statement {
   };
 }
 
+const MERGE = sqlFor(({ isJson, jsonMerge }) => {
+  const entry = `case when ${isJson("entry")} then entry else '{}' end`;
+  return `update sessions set updated_at = ?, entry = ${jsonMerge(jsonMerge(entry, "?"), "?")},
+      label = case when ? = 1 then ? else label end
+    where key = ? and session_id = coalesce(?, session_id) returning *`;
+});
+
 /** Merges into the entry; returns no row for an unknown key, or when the session id differs from the patch's. */
 export function merge(key: string, patch: EntryPatch, now: number): Statement {
   const { drop, merge, label, updatedAt = now, sessionId = null } = patch;
   return {
-    sql: `update sessions set updated_at = ?,
-        entry = json_patch(json_patch(case when json_valid(entry) then entry else '{}' end, ?), ?),
-        label = case when ? = 1 then ? else label end
-      where key = ? and session_id = coalesce(?, session_id) returning *`,
+    sql: MERGE,
     params: [updatedAt, drop, merge, label ? 1 : 0, label?.value ?? null, key, sessionId],
   };
 }
@@ -101,9 +109,13 @@ export function labelIsFree(label: string, key: string): Statement {
   };
 }
 
+const TOUCH = sqlFor(
+  ({ greatest }) => `update sessions set updated_at = ${greatest("updated_at", "?")} where key = ? returning *`,
+);
+
 /** Sets the time of last use. A clock that was set back does not lower it. */
 export function touch(key: string, now: number): Statement {
-  return { sql: "update sessions set updated_at = max(updated_at, ?) where key = ? returning *", params: [now, key] };
+  return { sql: TOUCH, params: [now, key] };
 }
 
 /** Appends to the session's current transcript. */
@@ -202,11 +214,14 @@ export function page(
 ): Required<Omit<Statement, "expectChanges">> {
   const { sql, params } = conditions(filter);
   if (after) {
-    sql.push("(updated_at, key) < (?, ?)");
+    sql.push(() => "(updated_at, key) < (?, ?)");
     params.push(after.updatedAt, after.key);
   }
   return {
-    sql: `select ${LISTED_COLUMNS} from sessions where ${sql.join(" and ")} order by updated_at desc, key desc limit ?`,
+    sql: sqlFor((dialect) => {
+      const all = sql.map((write) => write(dialect)).join(" and ");
+      return `select ${listedColumns(dialect)} from sessions where ${all} order by updated_at desc, key desc limit ?`;
+    }),
     params: [...params, limit],
   };
 }
@@ -215,22 +230,22 @@ export function page(
  * A filter that matches few sessions must read its own index. SQLite's planner prefers the index in the order of the
  * list, which reads every session; so `listed` and `agent_id` are written as expressions without an index.
  */
-function conditions(filter: ListFilter): { sql: string[]; params: SqlValue[] } {
+function conditions(filter: ListFilter): { sql: ((dialect: Dialect) => string)[]; params: SqlValue[] } {
   const isNarrow = [filter.label, filter.sessionId, filter.spawnedBy].some((value) => value !== undefined);
-  const asked: readonly (readonly [sql: string, value: SqlValue | undefined])[] = [
+  const asked: readonly (readonly [sql: string | ((dialect: Dialect) => string), value: SqlValue | undefined])[] = [
     [isNarrow ? "agent_id || '' = ?" : "agent_id = ?", filter.agentId],
     ["label = ?", filter.label],
     ["session_id = ?", filter.sessionId],
-    [`${SPAWNED_BY} = ?`, filter.spawnedBy],
+    [(dialect) => `${spawnedBy(dialect)} = ?`, filter.spawnedBy],
     ["updated_at >= ?", filter.updatedSince],
     ["key <> ?", filter.includeGlobal ? undefined : "global"],
     ["key <> ?", filter.includeUnknown ? undefined : "unknown"],
   ];
-  const sql = [isNarrow ? "listed + 0 = 1" : "listed = 1"];
+  const sql: ((dialect: Dialect) => string)[] = [() => (isNarrow ? "listed + 0 = 1" : "listed = 1")];
   const params: SqlValue[] = [];
   for (const [condition, value] of asked) {
     if (value === undefined) continue;
-    sql.push(condition);
+    sql.push(typeof condition === "string" ? () => condition : condition);
     params.push(value);
   }
   return { sql, params };

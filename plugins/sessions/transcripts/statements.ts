@@ -1,6 +1,6 @@
 /** SQL that reads and cuts transcripts, as values. Pure. A body that is not JSON never fails a whole read. */
 import type { Sessions } from "@svc/sdk/sessions";
-import type { Statement } from "@svc/sdk/storage";
+import { type Dialect, sqlFor, type Statement } from "@svc/sdk/storage";
 
 const SESSION_ID = "(select session_id from sessions where key = ?)";
 
@@ -22,33 +22,43 @@ export const PAGE = `with one as materialized (select session_id from sessions w
 /** Parameters: key, id. */
 export const MESSAGE = `select session_id, seq, id, body from transcript where session_id = ${SESSION_ID} and id = ?`;
 
-/** A body that is safe for JSON functions. */
-const guarded = (row: string) => `case when json_valid(${row}.body) then ${row}.body else '{}' end`;
+/** JSON that is safe for JSON functions. */
+const guarded = ({ isJson }: Dialect, json: string) => `case when ${isJson(json)} then ${json} else '{}' end`;
 
 /** Content as a JSON array: blocks without image data, texts cut to the given number of characters. Null: no JSON. */
-const EXCERPT = `case when json_valid(transcript.body) then (
-    select json_group_array(case b.type when 'object' then json_object(
-      'type', b.value ->> '$.type', 'text', substr(b.value ->> '$.text', 1, ?), 'name', b.value ->> '$.name')
-      else json_object('type', 'text', 'text', substr(b.value, 1, ?), 'name', null) end)
-    from json_each(transcript.body, '$.content') b
+function excerpt({ isJson, jsonArray, jsonEach, jsonObject, jsonText }: Dialect): string {
+  const own = (key: string) => jsonText("b.value", key);
+  const block = jsonObject({ type: own("type"), text: `substr(${own("text")}, 1, ?)`, name: own("name") });
+  const plain = jsonObject({ type: "'text'", text: "substr(b.value, 1, ?)", name: "null" });
+  return `case when ${isJson("transcript.body")} then (
+    select ${jsonArray(`case b.type when 'object' then ${block} else ${plain} end`)}
+    from ${jsonEach("transcript.body", "b", "content")}
   ) end`;
+}
 
 /** As `TRANSCRIPT_TAIL`, with excerpts. Parameters: characters, characters, key, limit. */
-export const EXCERPT_TAIL = `select session_id, seq, role, ${EXCERPT} as content from transcript
-  where session_id = ${SESSION_ID} order by seq desc limit ?`;
+export const EXCERPT_TAIL = sqlFor(
+  (sql) => `select session_id, seq, role, ${excerpt(sql)} as content from transcript
+  where session_id = ${SESSION_ID} order by seq desc limit ?`,
+);
 
 /** The last messages with origin, time, tokens and price. Parameters: characters, characters, session id, limit. */
-export const LOG_TAIL = `select transcript.session_id, transcript.seq, transcript.role, ${EXCERPT} as content,
-    ${guarded("transcript")} ->> '$.origin' as origin, coalesce(f.at, transcript.created_at) as at, f.has_usage, f.total_tokens, f.cost
+export const LOG_TAIL = sqlFor(
+  (sql) => `select transcript.session_id, transcript.seq, transcript.role, ${excerpt(sql)} as content,
+    ${sql.jsonText(`(${guarded(sql, "transcript.body")})`, "origin")} as origin,
+    coalesce(f.at, transcript.created_at) as at, f.has_usage, f.total_tokens, f.cost
   from transcript left join message_facts f on f.session_id = transcript.session_id and f.seq = transcript.seq
-  where transcript.session_id = ? order by transcript.seq desc limit ?`;
+  where transcript.session_id = ? order by transcript.seq desc limit ?`,
+);
 
 /**
  * In this order: the time until which all messages count as the owner's (seq -2, epoch ms as the body), the summary of the newest
  * compaction (seq -1, its origin as the id), then the messages it kept, newest first. Parameters: key, limit.
  */
-export const CONTEXT = `with one as materialized (select session_id,
-    cast(coalesce(case when json_valid(entry) then entry ->> '$.trustedAt' end, 0) as bigint) as trusted_at from sessions where key = ?),
+export const CONTEXT = sqlFor(
+  ({ isJson, jsonText }) => `with one as materialized (select session_id,
+    cast(coalesce(case when ${isJson("entry")} then ${jsonText("entry", "trustedAt")} end, '0') as bigint) as trusted_at
+    from sessions where key = ?),
   newest as materialized (select summary, origin, first_kept_seq, created_at from compactions
     where session_id = (select session_id from one) order by seq desc limit 1)
   select '' as session_id, -2 as seq, '' as id, cast(trusted_at as text) as body from one where trusted_at > 0
@@ -56,24 +66,36 @@ export const CONTEXT = `with one as materialized (select session_id,
     case when created_at <= (select trusted_at from one) then '' else coalesce(origin, '') end as id, summary as body from newest
   union all select * from (select session_id, seq, id, body from transcript
     where session_id = (select session_id from one) and seq >= coalesce((select first_kept_seq from newest), 0)
-    order by seq desc limit ?)`;
+    order by seq desc limit ?) as kept`,
+);
 
-/** Texts of a message joined, cut to the given number of characters. */
-const TEXT = `(select substr(group_concat(b.value ->> '$.text', ''), 1, ?)
-  from json_each(${guarded("t")}, '$.content') b
-  where case b.type when 'object' then b.value ->> '$.type' end = 'text')`;
+/** Texts of a message joined. */
+const texts = (sql: Dialect) => `(select string_agg(${sql.jsonText("b.value", "text")}, '')
+  from ${sql.jsonEach(guarded(sql, "t.body"), "b", "content")}
+  where case b.type when 'object' then ${sql.jsonText("b.value", "type")} end = 'text')`;
 
-/** First text of the user, for each session id of a JSON array. */
-export const FIRST_USER_TEXTS = `select j.value as session_id, (
-    select ${TEXT} from transcript t
-    where t.session_id = j.value and t.role = 'user' and json_valid(t.body) order by t.seq limit 1
-  ) as text from json_each(?) j`;
+/** First text of the user, cut to the given number of characters, for each session id of a JSON array. */
+export const FIRST_USER_TEXTS = sqlFor(
+  (sql) => `select j.value as session_id, (
+    select substr(${texts(sql)}, 1, ?) from transcript t
+    where t.session_id = j.value and t.role = 'user' and ${sql.isJson("t.body")} order by t.seq limit 1
+  ) as text from ${sql.jsonEach("?", "j")}`,
+);
 
-/** Last text of user or assistant, for each session id of a JSON array. */
-export const LAST_TEXTS = `select j.value as session_id, (
-    select ${TEXT} as said from transcript t
-    where t.session_id = j.value and t.role in ('user', 'assistant') and trim(said) <> '' order by t.seq desc limit 1
-  ) as text from json_each(?) j`;
+/** Last text of user or assistant, cut to the given number of characters, for each session id of a JSON array. */
+export const LAST_TEXTS = sqlFor(
+  (sql) => `select j.value as session_id, (
+    select substr(${texts(sql)}, 1, ?) from transcript t
+    where t.session_id = j.value and t.role in ('user', 'assistant') and trim(${texts(sql)}) <> ''
+    order by t.seq desc limit 1
+  ) as text from ${sql.jsonEach("?", "j")}`,
+);
+
+const COUNT_COMPACTION = sqlFor((sql) => {
+  const entry = guarded(sql, "entry");
+  const count = `cast(coalesce(${sql.jsonText(`(${entry})`, "compactionCount")}, '0') as bigint) + 1`;
+  return `update sessions set entry = ${sql.jsonWithNumber(entry, "compactionCount", count)} where key = ?`;
+});
 
 /** Records a compaction and counts it in the entry; a conflict unless the first kept message is in the transcript. */
 export function addCompaction(
@@ -92,8 +114,7 @@ export function addCompaction(
       expectChanges: 1,
     },
     {
-      sql: `update sessions set entry = json_set(case when json_valid(entry) then entry else '{}' end, '$.compactionCount',
-        coalesce(case when json_valid(entry) then entry ->> '$.compactionCount' end, 0) + 1) where key = ?`,
+      sql: COUNT_COMPACTION,
       params: [key],
     },
   ];
@@ -152,6 +173,12 @@ function move({ sessionId, partId }: Removal, which: string, seq: number): reado
   }));
 }
 
+const TOKENS = ["inputTokens", "outputTokens", "totalTokens", "totalTokensFresh"];
+const FORGET_TOKENS = sqlFor(
+  (sql) => `update sessions set updated_at = ${sql.greatest("updated_at", "?")},
+    entry = ${sql.jsonWithout(guarded(sql, "entry"), ...TOKENS)} where key = ? and session_id = ?`,
+);
+
 /** Lists the moved messages as retired. The size of the context is unknown until the next run. */
 function retire({ key, sessionId, partId }: Removal, now: number): readonly Statement[] {
   return [
@@ -160,10 +187,7 @@ function retire({ key, sessionId, partId }: Removal, now: number): readonly Stat
       params: [partId, key, now, sessionId],
     },
     {
-      sql: `update sessions set updated_at = max(updated_at, ?), entry = json_remove(
-          case when json_valid(entry) then entry else '{}' end,
-          '$.inputTokens', '$.outputTokens', '$.totalTokens', '$.totalTokensFresh')
-        where key = ? and session_id = ?`,
+      sql: FORGET_TOKENS,
       params: [now, key, sessionId],
       expectChanges: 1,
     },

@@ -2,7 +2,7 @@
 import { type Clock, isGatewayError, matches, notFound, Origin, outsideOrigin } from "@svc/sdk";
 import type { Message } from "@svc/sdk/models";
 import type { Sessions, TranscriptItem, TranscriptPage } from "@svc/sdk/sessions";
-import type { Storage } from "@svc/sdk/storage";
+import type { Sql, Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "../store/damage.ts";
 import * as statements from "./statements.ts";
 
@@ -241,7 +241,7 @@ export class Transcripts {
     });
   }
 
-  async #texts(sql: string, sessionIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, string>> {
+  async #texts(sql: Sql, sessionIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, string>> {
     const params = [maxChars, JSON.stringify(sessionIds)];
     const rows = await this.#storage().all<{ session_id: string; text: string | null }>(sql, params);
     return new Map(rows.flatMap(({ session_id, text }) => (text === null ? [] : [[session_id, text]])));

@@ -1,20 +1,27 @@
 /** SQL that reads usage from `message_facts`, as values. Pure. */
 import { offsetsIn } from "@svc/kit/time";
+import { type Dialect, type Sql, sqlFor } from "@svc/sdk/storage";
 import type { UsagePeriod } from "@svc/sdk/usage";
-import { LISTED_COLUMNS } from "../store/statements.ts";
+import { listedColumns } from "../store/statements.ts";
 
 /** Choice: a longer latency is a pause of the user or the gateway, and is not counted. */
 const MAX_LATENCY_MS = 12 * 3_600_000;
 
-const COLUMNS = (report: boolean) =>
-  `${LISTED_COLUMNS}, ${report ? "case when json_valid(entry) then entry -> '$.systemPromptReport' end" : "null"} as report`;
+function columns(sql: Dialect, report: boolean): string {
+  const part = `case when ${sql.isJson("entry")} then ${sql.jsonPart("entry", "systemPromptReport")} end`;
+  return `${listedColumns(sql)}, ${report ? part : "null"} as report`;
+}
 
 /** Sessions used since a time, newest first. Parameter `listed`: 1 for those that lists show, 0 for runs of jobs. */
-export const NEWEST_SUBJECTS = (report: boolean) => `select ${COLUMNS(report)} from sessions
-  where listed = ? and updated_at >= ? order by updated_at desc, key desc limit ?`;
+export const NEWEST_SUBJECTS = (report: boolean): Sql =>
+  sqlFor(
+    (sql) => `select ${columns(sql, report)} from sessions
+  where listed = ? and updated_at >= ? order by updated_at desc, key desc limit ?`,
+  );
 
 /** The session with a key. */
-export const SUBJECT = (report: boolean) => `select ${COLUMNS(report)} from sessions where key = ?`;
+export const SUBJECT = (report: boolean): Sql =>
+  sqlFor((sql) => `select ${columns(sql, report)} from sessions where key = ?`);
 
 export const RETIRED_SUBJECT =
   "select session_id, key, archived_at from archives where session_id = ? and part_of is null";
@@ -24,52 +31,70 @@ export const RETIRED_SUBJECTS = `select session_id, key, archived_at from archiv
 
 /** The provider reported usage. Zero tokens are no report: servers that do not count send zeros. */
 const COUNTED = "(f.has_usage = 1 and f.total_tokens > 0)";
+const counted = (condition = COUNTED) => `count(*) filter (where ${condition})`;
 /** Written by a model, not by the gateway itself. */
 const BY_MODEL = "coalesce(f.provider, '') not in ('', 'svc')";
 
 /** Sums over the transcripts in a JSON array. Parameters: `params`, ids, from, to. */
-export function usageSums({ from, to, zone }: UsagePeriod): { readonly sql: string; readonly params: number[] } {
+export function usageSums({ from, to, zone }: UsagePeriod): { readonly sql: Sql; readonly params: number[] } {
   const offsets = typeof zone === "string" ? offsetsIn(from, to, zone) : [{ ...zone, until: Infinity }];
   const until = offsets.slice(0, -1);
-  const offset = until.length === 0 ? "?" : `case ${until.map(() => "when f.at < ? then ?").join(" ")} else ? end`;
+  const number = "cast(? as bigint)";
+  const offset =
+    until.length === 0
+      ? number
+      : `case ${until.map(() => `when f.at < ? then ${number}`).join(" ")} else ${number} end`;
   return {
-    sql: `select f.session_id as sessionId, date((f.at + ${offset}) / 1000, 'unixepoch') as day, f.role, f.provider, f.model, count(*) as messages,
-        sum(${COUNTED}) as answers, sum(f.role = 'assistant' and not ${COUNTED} and ${BY_MODEL}) as uncounted, sum(f.input) as input, sum(f.output) as output,
-        sum(f.cache_read) as cacheRead, sum(f.cache_write) as cacheWrite, sum(f.total_tokens) as totalTokens,
-        coalesce(sum(f.cost), 0) as totalCost, sum(f.cost_input) as inputCost, sum(f.cost_output) as outputCost,
-        sum(f.cost_cache_read) as cacheReadCost, sum(f.cost_cache_write) as cacheWriteCost,
-        sum(${COUNTED} and f.cost is null) as unpriced,
-        sum(coalesce(json_array_length(f.tools), 0)) as toolCalls, sum(f.is_error) as errors,
-        min(f.at) as firstAt, max(f.at) as lastAt,
-        json_group_array(f.latency_ms) filter (where f.latency_ms between 0 and ${MAX_LATENCY_MS}) as latencies
-      from json_each(?) j cross join message_facts f on f.session_id = j.value
+    sql: sqlFor(
+      ({ day, jsonArray, jsonEach, jsonLength, thenJoin }) => `select f.session_id as "sessionId",
+        ${day(`f.at + ${offset}`)} as day, f.role, f.provider, f.model, count(*) as messages, ${counted()} as answers,
+        ${counted(`f.role = 'assistant' and not ${COUNTED} and ${BY_MODEL}`)} as uncounted,
+        sum(f.input) as input, sum(f.output) as output,
+        sum(f.cache_read) as "cacheRead", sum(f.cache_write) as "cacheWrite", sum(f.total_tokens) as "totalTokens",
+        coalesce(sum(f.cost), 0) as "totalCost", sum(f.cost_input) as "inputCost", sum(f.cost_output) as "outputCost",
+        sum(f.cost_cache_read) as "cacheReadCost", sum(f.cost_cache_write) as "cacheWriteCost",
+        ${counted(`${COUNTED} and f.cost is null`)} as unpriced,
+        sum(coalesce(${jsonLength("f.tools")}, 0)) as "toolCalls", sum(f.is_error) as errors,
+        min(f.at) as "firstAt", max(f.at) as "lastAt",
+        ${jsonArray("f.latency_ms", `f.latency_ms between 0 and ${MAX_LATENCY_MS}`)} as latencies
+      from ${jsonEach("?", "j")} ${thenJoin} message_facts f on f.session_id = j.value
       where f.at between ? and ? group by 1, 2, 3, 4, 5`,
+    ),
     params: offsets.flatMap((one) => (one.until === Infinity ? [one.offsetMs] : [one.until, one.offsetMs])),
   };
 }
 
-export const TOOL_SUMS = `select session_id as sessionId, name, sum(calls) as count, count(*) as messages,
-    sum(counted) as answers, sum(total_tokens) as totalTokens, sum(cost) as cost,
-    sum(counted and cost is null) as unpriced
+export const TOOL_SUMS = sqlFor(
+  ({ jsonEach, thenJoin }) => `select session_id as "sessionId", name, sum(calls) as count, count(*) as messages,
+    ${counted("counted")} as answers, sum(total_tokens) as "totalTokens", sum(cost) as cost,
+    ${counted("counted and cost is null")} as unpriced
   from (select f.session_id, t.value as name, count(*) as calls, ${COUNTED} as counted, f.total_tokens, f.cost
-    from json_each(?) j cross join message_facts f on f.session_id = j.value cross join json_each(f.tools) t
-    where f.tools is not null and f.at between ? and ? group by f.session_id, f.seq, t.value)
-  group by 1, 2`;
+    from ${jsonEach("?", "j")} ${thenJoin} message_facts f on f.session_id = j.value cross join ${jsonEach("f.tools", "t")}
+    where f.tools is not null and f.at between ? and ? group by f.session_id, f.seq, t.value) as used
+  group by 1, 2`,
+);
 
 /** Transcripts of an agent used since a time: those of sessions, and retired ones with their parts. */
-export const AGENT_TRANSCRIPTS = `select session_id as id from sessions
-    where agent_id in (select value from json_each(?)) and updated_at >= ?
+export const AGENT_TRANSCRIPTS = sqlFor(
+  ({ jsonEach }) => `select session_id as id from sessions
+    where agent_id in (select value from ${jsonEach("?", "agents")}) and updated_at >= ?
   union select session_id from archives
-    where (key >= ? and key < ? or key in (select value from json_each(?))) and archived_at >= ?`;
+    where (key >= ? and key < ? or key in (select value from ${jsonEach("?", "keys")})) and archived_at >= ?`,
+);
 
 /** At most the given number of points; more answers than that share points. */
-export const TIMESERIES = `select max(at) as timestamp, sum(input) as input, sum(output) as output,
-    sum(cache_read) as cacheRead, sum(cache_write) as cacheWrite, sum(total_tokens) as totalTokens,
-    coalesce(sum(cost), 0) as cost, sum(sum(total_tokens)) over (order by point) as cumulativeTokens,
-    sum(coalesce(sum(cost), 0)) over (order by point) as cumulativeCost
-  from (select f.*, ntile(?) over (order by f.at, f.seq) as point
-    from json_each(?) j cross join message_facts f on f.session_id = j.value where f.has_usage = 1)
-  group by point order by point`;
+export const TIMESERIES = sqlFor(
+  ({ jsonEach, thenJoin }) => `select max(at) as timestamp, sum(input) as input, sum(output) as output,
+    sum(cache_read) as "cacheRead", sum(cache_write) as "cacheWrite", sum(total_tokens) as "totalTokens",
+    coalesce(sum(cost), 0) as cost, sum(sum(total_tokens)) over (order by point) as "cumulativeTokens",
+    sum(coalesce(sum(cost), 0)) over (order by point) as "cumulativeCost"
+  from (select f.*, ntile(cast(? as integer)) over (order by f.at, f.seq) as point
+    from ${jsonEach("?", "j")} ${thenJoin} message_facts f on f.session_id = j.value where f.has_usage = 1) as points
+  group by point order by point`,
+);
 
 /** Parts that were cut off the transcripts in a JSON array. */
-export const PARTS = "select a.session_id, a.part_of from json_each(?) j cross join archives a on a.part_of = j.value";
+export const PARTS = sqlFor(
+  ({ jsonEach, thenJoin }) =>
+    `select a.session_id, a.part_of from ${jsonEach("?", "j")} ${thenJoin} archives a on a.part_of = j.value`,
+);

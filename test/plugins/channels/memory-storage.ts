@@ -1,6 +1,7 @@
 /** Storage in memory, with real SQL and faults of a test's choice. */
 import { DatabaseSync } from "@photostructure/sqlite";
 import { GatewayError } from "@svc/sdk";
+import { checkedSql } from "@svc/kit/sql";
 import type { Statement, Storage } from "@svc/sdk/storage";
 
 /** A write fails with `error`, either before any effect or after the whole write. */
@@ -24,7 +25,7 @@ export function memoryStorage(database = new DatabaseSync(":memory:")): MemorySt
     database.exec("BEGIN");
     try {
       const results = statements.map(({ sql, params = [], expectChanges }) => {
-        const { changes } = database.prepare(sql).run(...(params as string[]));
+        const { changes } = database.prepare(checkedSql(sql, "sqlite")).run(...(params as string[]));
         if (expectChanges !== undefined && changes !== expectChanges) throw new GatewayError("CONFLICT", "other rows");
         return { changes, rows: [] };
       });
@@ -47,8 +48,9 @@ export function memoryStorage(database = new DatabaseSync(":memory:")): MemorySt
         const [table] = database.prepare("SELECT name FROM sqlite_master").all();
         if (!table) for (const step of steps) database.exec(step);
       },
-      all: async (sql: string, params: string[] = []) => database.prepare(sql).all(...params),
-      get: async (sql: string, params: string[] = []) => database.prepare(sql).get(...params) ?? undefined,
+      all: async (sql: string, params: string[] = []) => database.prepare(checkedSql(sql, "sqlite")).all(...params),
+      get: async (sql: string, params: string[] = []) =>
+        database.prepare(checkedSql(sql, "sqlite")).get(...params) ?? undefined,
       async transaction(statements: readonly Statement[]) {
         const fault = memory.fault((writes += 1));
         if (fault?.when === "before") throw fault.error();

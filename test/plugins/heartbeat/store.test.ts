@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { checkedSql } from "@svc/kit/sql";
 import { wrapExternalContent } from "@svc/sdk/external-content";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
 import { MAX_REPEATED, MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
@@ -81,7 +82,10 @@ describe("the queue of events", () => {
   it("finds the newest waiting event through an index, despite repeated ones", async (t) => {
     const { storage, store } = await openEvents(t);
     const [count = assert.fail()] = store.add(event("a"), 1);
-    const plan = await storage.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${count.sql}`, count.params ?? []);
+    const plan = await storage.all<{ detail: string }>(
+      `EXPLAIN QUERY PLAN ${checkedSql(count.sql, "sqlite")}`,
+      count.params ?? [],
+    );
     assert.ok(plan.length > 1);
     for (const { detail } of plan) assert.match(detail, /USING (COVERING )?INDEX|SCALAR SUBQUERY/);
     for (const { detail } of plan.filter((one) => one.detail.includes("session_key")))

@@ -1,7 +1,8 @@
 /** Rows read with 10,000 sessions and 10,000 messages: query plans, not timings. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { SqlValue, Storage } from "@svc/sdk/storage";
+import { checkedSql } from "@svc/kit/sql";
+import type { Sql, SqlValue, Storage } from "@svc/sdk/storage";
 import { LONGEST_UNUSED, OLDEST_RETIRED } from "../../../plugins/sessions/lifecycle/retention.ts";
 import * as entries from "../../../plugins/sessions/store/statements.ts";
 import * as transcripts from "../../../plugins/sessions/transcripts/statements.ts";
@@ -12,13 +13,13 @@ const KEY = "agent:main:foo";
 const TABLES =
   /\b(?:SCAN|SEARCH) (?:sessions|transcript|message_facts|archives|compactions|[stfcapo])\b(?! VIRTUAL).*/g;
 
-async function plan(storage: Storage, sql: string, params: readonly SqlValue[]): Promise<string[]> {
-  const steps = await storage.all<{ detail: string }>(`explain query plan ${sql}`, params);
+async function plan(storage: Storage, sql: Sql, params: readonly SqlValue[]): Promise<string[]> {
+  const steps = await storage.all<{ detail: string }>(`explain query plan ${checkedSql(sql, "sqlite")}`, params);
   return steps.map(({ detail }) => detail);
 }
 
-type Asked = readonly [what: string, sql: string, params: readonly SqlValue[]];
-const of = (what: string, statements: readonly { sql: string; params?: readonly SqlValue[] }[]): Asked[] =>
+type Asked = readonly [what: string, sql: Sql, params: readonly SqlValue[]];
+const of = (what: string, statements: readonly { sql: Sql; params?: readonly SqlValue[] }[]): Asked[] =>
   statements.map(({ sql, params = [] }, at) => [`${what} ${at + 1}`, sql, params]);
 const session = { key: KEY, entry: { sessionId: "s", updatedAt: 1 }, json: "{}" };
 const ids = JSON.stringify(["s"]);
@@ -55,7 +56,7 @@ const asked: readonly Asked[] = [
   ...of("a cut", transcripts.cut({ key: KEY, sessionId: "s", partId: "p", lastSeq: 5 }, 1)),
 ];
 
-function pageOf(filter: entries.ListFilter): [sql: string, params: readonly SqlValue[]] {
+function pageOf(filter: entries.ListFilter): [sql: Sql, params: readonly SqlValue[]] {
   const { sql, params } = entries.page(filter, { updatedAt: 5, key: "k" }, 60);
   return [sql, params];
 }

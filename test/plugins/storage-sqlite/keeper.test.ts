@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { checkedSql } from "@svc/kit/sql";
 import type { Clock, Contribution, ExtensionView } from "@svc/sdk";
 import type { Retention, Storage } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
 import { DatabaseSync } from "@photostructure/sqlite";
-import { createKeeper } from "../../../plugins/storage-sqlite/keeper.ts";
+import { createKeeper } from "@svc/kit/storage";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+import { measureTables } from "../../../plugins/storage-sqlite/usage-thread.ts";
 import { rewrite } from "../../../plugins/storage-sqlite/vacuum.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
@@ -22,8 +24,8 @@ async function scene(t: TestContext, retentions: Readonly<Record<string, Retenti
   const reads: string[] = [];
   const storage: Storage = {
     ...real,
-    get: (sql, params) => (reads.push(sql), real.get(sql, params)),
-    all: (sql, params) => (reads.push(sql), real.all(sql, params)),
+    get: (sql, params) => (reads.push(checkedSql(sql, "sqlite")), real.get(sql, params)),
+    all: (sql, params) => (reads.push(checkedSql(sql, "sqlite")), real.all(sql, params)),
   };
   t.after(close);
   await storage.migrate("notes", [
@@ -44,6 +46,7 @@ async function scene(t: TestContext, retentions: Readonly<Record<string, Retenti
   const keeper = createKeeper({
     storage,
     space,
+    tables: (stop) => measureTables(storage.location, stop),
     view,
     clock,
     signal,

@@ -14,6 +14,6 @@ async function packagesOf(file: string): Promise<string[]> {
   return [...new Set([...names.filter((name) => !/^(\.\/|node:)/.test(name)), ...others.flat()])];
 }
 
-it("the database thread imports the database and the errors of the SDK, and nothing else", async () => {
-  assert.deepEqual((await packagesOf("worker.js")).sort(), ["@photostructure/sqlite", "@svc/sdk/errors"]);
+it("the database thread imports the database and the checks of statements, and nothing else", async () => {
+  assert.deepEqual((await packagesOf("worker.js")).sort(), ["@photostructure/sqlite", "@svc/kit/sql"]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SqlValue } from "@svc/sdk/storage";
-import { checkedParams, checkedStatement } from "../../../plugins/storage-sqlite/values.ts";
+import { checkedParams, checkedStatement } from "@svc/kit/sql";
 import { notesStorage } from "./temp-directory.ts";
 
 describe("values on their way in", () => {
@@ -28,7 +28,7 @@ describe("values on their way in", () => {
 
   it("refuses params that are no array, and an expectChanges that is no count", () => {
     assert.throws(() => checkedParams({} as SqlValue[]), { name: "TypeError" }); // as above
-    assert.throws(() => checkedStatement({ sql: "SELECT 1", expectChanges: -1 }), { name: "TypeError" });
+    assert.throws(() => checkedStatement({ sql: "SELECT 1", expectChanges: -1 }, "sqlite"), { name: "TypeError" });
   });
 
   it("copies bytes, so that a later change does not reach the database", () => {

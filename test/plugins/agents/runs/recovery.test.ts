@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
+import { checkedSql } from "@svc/kit/sql";
 import type { AssistantMessage } from "@svc/sdk/models";
 import { LEASE_MS, RENEW_MS } from "@svc/kit/lease";
 import type { Storage } from "@svc/sdk/storage";
@@ -136,7 +137,9 @@ describe("recovery", () => {
     const fixture = await openFixture(t);
     const refusing: FixtureOptions = {
       storage: checkedStorage((statements) => {
-        const isClosing = statements.some(({ sql }) => sql.startsWith("UPDATE agent_runs SET status = ?"));
+        const isClosing = statements.some(({ sql }) =>
+          checkedSql(sql, "sqlite").startsWith("UPDATE agent_runs SET status = ?"),
+        );
         if (isClosing && statements.length > 1) throw new Error("the message is refused");
       }),
     };
@@ -263,7 +266,9 @@ describe("two gateways on one storage", () => {
       storage: (real) => ({
         ...real,
         transaction: async (statements) =>
-          isHeldUp && statements[0]?.sql.includes("SET lease_until") ? [] : real.transaction(statements),
+          isHeldUp && checkedSql(statements[0]?.sql ?? "", "sqlite").includes("SET lease_until")
+            ? []
+            : real.transaction(statements),
       }),
     });
     for (const runId of ["r1", "r2"]) await first.runs.start(request(runId));

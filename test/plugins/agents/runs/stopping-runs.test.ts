@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { checkedSql } from "@svc/kit/sql";
 import { isGatewayStopping } from "@svc/kit/runs";
 import type { RunRequest } from "@svc/sdk/agents";
 import { ended, openFixture, outline, run, spoke, start, until } from "../fixture.ts";
@@ -46,7 +47,7 @@ describe("runs that are stopped", () => {
         ...real,
         transaction: async (statements) => {
           const results = await real.transaction(statements);
-          if (statements[0]?.sql.startsWith("INSERT INTO agent_runs")) await writing;
+          if (checkedSql(statements[0]?.sql ?? "", "sqlite").startsWith("INSERT INTO agent_runs")) await writing;
           return results;
         },
       }),

@@ -1,6 +1,7 @@
 /** How often the storage is asked between a message and the question to the model. Design: performance.md. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { checkedSql } from "@svc/kit/sql";
 import type { Storage } from "@svc/sdk/storage";
 import { ended, openFixture, until } from "../fixture.ts";
 import { MAIN, request, says } from "../script.ts";
@@ -30,7 +31,9 @@ function counting(real: Storage) {
     transaction: async (statements) => {
       counts.transactions += 1;
       const kind =
-        statements.map(({ sql }) => /INSERT INTO agent_runs|started_at = /.exec(sql)?.[0]).find(Boolean) ?? "";
+        statements
+          .map(({ sql }) => /INSERT INTO agent_runs|started_at = /.exec(checkedSql(sql, "sqlite"))?.[0])
+          .find(Boolean) ?? "";
       const now = (together.get(kind) ?? 0) + 1;
       together.set(kind, now);
       most.set(kind, Math.max(most.get(kind) ?? 0, now));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { checkedSql } from "@svc/kit/sql";
 import { withDefaults } from "@svc/sdk";
 import { type ModelRequest, textOf } from "@svc/sdk/models";
 import { narrowed, subagentSettings } from "../../../../plugins/agents/subagents/settings.ts";
@@ -243,7 +244,7 @@ describe("sub-runs and their parent", limited, () => {
     const { fixture } = await begin(t, {
       answer,
       storage: checkedStorage((statements) => {
-        if (!statements.some(({ sql }) => sql.includes("announced_at = ?"))) return undefined;
+        if (!statements.some(({ sql }) => checkedSql(sql, "sqlite").includes("announced_at = ?"))) return undefined;
         isCut = true;
         return new Promise(() => undefined);
       }),

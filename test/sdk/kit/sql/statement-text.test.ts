@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { shapeOf } from "../../../plugins/storage-sqlite/statement-text.ts";
+import { shapeOf } from "@svc/kit/sql";
 
 describe("the shape of a statement", () => {
   const accepted: [why: string, sql: string, verb: string, placeholders: number][] = [

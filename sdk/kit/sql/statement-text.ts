@@ -16,10 +16,20 @@ const TOKEN =
   /[\s\ufeff]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\?\d*|[:@$#]\w+|[\p{ID_Start}_][\p{ID_Continue}$]*|[^]/gu;
 const IGNORED = /^(?:[\s\ufeff]|--|\/\*)/;
 
+/** The words, strings, comments and signs of the text, in order; joined, they are the text. */
+export function tokensOf(sql: string): readonly string[] {
+  return sql.match(TOKEN) ?? [];
+}
+
 /** Statements that would end the shared transaction or change the shared connection. */
 const REFUSED = new Set(
   "begin commit end rollback savepoint release pragma attach detach vacuum".split(" "), // EXPLAIN of them runs nothing
 );
+
+/** Whether a statement with this first word would end the shared transaction or change the shared connection. */
+export function isRefused(verb: string): boolean {
+  return REFUSED.has(verb.toLowerCase());
+}
 
 /**
  * @throws Error if there is no statement or more than one, if a parameter is not a plain `?` (SQLite would
@@ -30,7 +40,7 @@ export function shapeOf(sql: string): StatementShape {
   let verb = "";
   let placeholders = 0;
   let ended = false;
-  for (const [token] of sql.matchAll(TOKEN)) {
+  for (const token of tokensOf(sql)) {
     if (IGNORED.test(token)) continue;
     if (token === "\0") throw new Error("the SQL text contains the character U+0000");
     if (ended && token !== ";") throw new Error("only one SQL statement is allowed here; use several entries");
@@ -40,7 +50,7 @@ export function shapeOf(sql: string): StatementShape {
     if (verb === "") verb = token.toLowerCase();
   }
   if (verb === "" || verb === ";") throw new Error("there is no SQL statement");
-  if (REFUSED.has(verb))
+  if (isRefused(verb))
     throw new Error(
       `the SQL statement ${verb.toUpperCase()} is not allowed: storage controls transactions and connection; remove it`,
     );

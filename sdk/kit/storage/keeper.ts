@@ -1,17 +1,35 @@
-/** Deletes expired data of plugins, and returns free pages of the database to the disk. */
+/** Deletes expired data of plugins, measures what they store, and returns free space of the database to the disk. */
 import { type Clock, type Contribution, type ExtensionView, type Logger, pause, type ResultOf, Turns } from "@svc/sdk";
-import type { Retention, storage as contract, Storage, StorageItem } from "@svc/sdk/storage";
+import { type Retention, sqlFor, type storage as contract, type Storage, type StorageItem } from "@svc/sdk/storage";
 import { fileSpace, type Space, sum } from "./file-space.ts";
 import { BATCH, counting, deletions, expiredOf } from "./retention-sql.ts";
-import type { StorageOwner } from "./storage.ts";
-import { measureTables } from "./usage-thread.ts";
 
 /** Choice: milliseconds between two batches; bounds the share of database time for deletions. */
 const PAUSE_MS = 20;
 /** Choice: free bytes that remain in the file for new rows. */
 const KEPT_FREE = 4 * 1_048_576;
 
-export interface KeeperSources extends Pick<StorageOwner, "storage" | "space"> {
+/** Size of the database. */
+export interface DatabaseSpace {
+  readonly bytes: number;
+  /** Bytes that hold nothing. */
+  readonly freeBytes: number;
+  /** Whether `shrink` works now. */
+  readonly givesBack: boolean;
+}
+
+/** What a storage plugin knows of its engine, beside `Storage`. Each rejects with `UNAVAILABLE`. */
+export interface Engine {
+  readonly storage: Storage;
+  /** Size after the work: `shrink` returns some free bytes to the disk. */
+  space(action: "read" | "shrink"): Promise<DatabaseSpace>;
+  /** Rewrites the database without its free space; other calls wait meanwhile. */
+  rewrite(): Promise<{ readonly before: number; readonly after: number; readonly ms: number }>;
+  /** Rows and bytes of each table including its indexes, by name. @param signal ends the wait */
+  tables(signal: AbortSignal): Promise<ReadonlyMap<string, Space>>;
+}
+
+export interface KeeperSources extends Omit<Engine, "rewrite"> {
   readonly view: ExtensionView<Retention>;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn">;
@@ -31,7 +49,7 @@ export interface Keeper {
   clean(dryRun: boolean): Promise<Cleaned>;
 }
 
-export function createKeeper({ storage, space, view, clock, log, stateDir, signal }: KeeperSources): Keeper {
+export function createKeeper({ storage, space, tables, view, clock, log, stateDir, signal }: KeeperSources): Keeper {
   const turns = new Turns();
 
   async function cleanOne({ rows = [], clean }: Retention, present: ReadonlySet<string>, dryRun: boolean) {
@@ -84,10 +102,10 @@ export function createKeeper({ storage, space, view, clock, log, stateDir, signa
   }
 
   async function itemOf({ id, plugin, value }: Contribution<Retention>, spaces: ReadonlyMap<string, Space>) {
-    const { tables = [], files = [], holds, rule } = value;
-    const item = { id, plugin, tables: [...tables], files: [...files], holds, rule };
+    const { tables: names = [], files = [], holds, rule } = value;
+    const item = { id, plugin, tables: [...names], files: [...files], holds, rule };
     const amounts = [
-      ...tables.flatMap((table) => spaces.get(table) ?? []),
+      ...names.flatMap((table) => spaces.get(table) ?? []),
       ...(await Promise.all(files.map((file) => fileSpace(stateDir(), file)))),
     ];
     return { ...item, ...sum(amounts) };
@@ -96,10 +114,10 @@ export function createKeeper({ storage, space, view, clock, log, stateDir, signa
   async function measure(): Promise<Usage> {
     const { bytes, freeBytes, givesBack } = await space("read");
     const { location } = storage;
-    const spaces = await measureTables(location, signal);
+    const spaces = await tables(signal);
     const items: StorageItem[] = [];
     for (const one of view.list()) items.push(await itemOf(one, spaces));
-    const named = new Set(items.flatMap(({ tables }) => tables));
+    const named = new Set(items.flatMap((item) => item.tables));
     for (const [table, amount] of spaces)
       if (!named.has(table))
         items.push({ id: table, tables: [table], files: [], holds: NOBODYS, rule: "never deleted", ...amount });
@@ -116,7 +134,12 @@ export function createKeeper({ storage, space, view, clock, log, stateDir, signa
 const NONE = { total: 0, old: 0 };
 const NOBODYS = "table of no enabled plugin";
 
+const TABLES = sqlFor(({ name }) =>
+  name === "sqlite"
+    ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+    : "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
+);
+
 async function tablesOf(storage: Storage): Promise<string[]> {
-  const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
-  return (await storage.all<{ name: string }>(sql)).map(({ name }) => name);
+  return (await storage.all<{ name: string }>(TABLES)).map(({ name }) => name);
 }

@@ -1,0 +1,4 @@
+/** What providers of `Storage` share. */
+export { type Space } from "./file-space.ts";
+export * from "./keeper.ts";
+export * from "./serve.ts";
