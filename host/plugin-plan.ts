@@ -58,8 +58,10 @@ function inHost(own: PluginSource | MissingPlugin | undefined, section: PluginsS
   return { ...section, entries: { ...entries, [id]: { run: "host", ...entries[id] } } };
 }
 
-/** Sources of plugins other than the configuration. */
+/** What the plan depends on besides the configuration. */
 export interface PlanOptions {
+  /** Default: that of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Replaces the plugins named in the configuration. */
   readonly chosen?: readonly (Plugin | string)[] | undefined;
   readonly installed?: readonly (PluginSource | MissingPlugin)[];
@@ -74,7 +76,7 @@ export interface PlanOptions {
 export function planPlugins(
   finder: PluginFinder,
   plugins: PluginsSection,
-  { chosen, installed = [], developed }: PlanOptions,
+  { chosen, installed = [], developed, env = process.env }: PlanOptions,
 ): PluginPlan {
   const find = (spec: Plugin | string): PluginSource | MissingPlugin => {
     if (typeof spec !== "string") return inlineSource(spec);
@@ -88,8 +90,30 @@ export function planPlugins(
     enabled === false ? [id] : [],
   );
   const own = [...sources, ...added];
-  const all = [...own, ...unlistedInstalled(installed, own, finder)];
+  const isAsked = (id: string, variable: string) => plugins.entries?.[id]?.enabled ?? (env[variable] ?? "") !== "";
+  const all = withReplacements([...own, ...unlistedInstalled(installed, own, finder)], finder, isAsked);
   return developed ? instead(developed, all, disabled) : { sources: all, disabled: new Set(disabled) };
+}
+
+/**
+ * Plugins that stand in for others (`replaces` of the manifest) instead of those. Choice: also where only the other one is listed, so that a gateway never
+ * uses a database of its own because of an incomplete list.
+ */
+function withReplacements(
+  sources: readonly (PluginSource | MissingPlugin)[],
+  finder: PluginFinder,
+  isAsked: (id: string, variable: string) => boolean,
+): readonly (PluginSource | MissingPlugin)[] {
+  let all = sources;
+  for (const source of [...sources, ...finder.bundle()].filter(isLoadable)) {
+    const { id, replaces } = source.manifest ?? {};
+    const isListed = all.some((one) => idOf(one) === id);
+    if (id === undefined || !replaces || !all.some((one) => idOf(one) === replaces.plugin)) continue;
+    const absent = isAsked(id, replaces.env) ? replaces.plugin : id;
+    all = all.filter((one) => idOf(one) !== absent);
+    if (absent !== id && !isListed) all = [...all, source];
+  }
+  return all;
 }
 
 /** The plugin under development replaces all others of its origin or id, and runs even if that id is disabled. */

@@ -63,6 +63,16 @@ export const ManifestFields = Strict({
   gates: Type.Optional(Type.Array(NonEmpty)),
   /** Ids it contributes, by extension point: used to name the missing plugin while it is not running. */
   contributes: Type.Optional(Type.Record(NonEmpty, Type.Array(NonEmpty))),
+  /**
+   * A bundled plugin it can stand in for. It does so if the environment variable is set or `plugins.entries.<id>.enabled` is true; otherwise
+   * the other one runs.
+   */
+  replaces: Type.Optional(
+    Strict({
+      plugin: Type.String({ pattern: PLUGIN_ID.source }),
+      env: Type.String({ pattern: "^[A-Z_][A-Z0-9_]*$" }),
+    }),
+  ),
   permissions: Type.Optional(Permissions),
   isolation: Type.Optional(Isolation),
   /** Path of the file with its commands. `commands` lists them for the help text. */

@@ -10,6 +10,8 @@ export interface Candidate {
   readonly reason?: string;
   /** epoch ms of the gateway's next automatic attempt */
   readonly retryAt?: number;
+  /** The next step, if it is not that of the state. */
+  readonly next?: string;
   /** Absent when its code cannot be imported. */
   readonly plugin: Plugin | undefined;
 }
@@ -47,6 +49,7 @@ export function lacksOf(one: Candidate, all: readonly Candidate[], always: Reado
  */
 export function nextStep(one: Candidate, lacks: readonly Lack[], used: number | undefined): string | undefined {
   const [lack] = lacks;
+  if (one.next !== undefined) return one.next;
   switch (one.state) {
     case "active":
       return undefined;

@@ -69,7 +69,8 @@ export async function selectPlugins(wanted: Wanted, options: SelectionOptions): 
   if (broken) return `${broken.id}: ${broken.reason}\nNext: fix it, or leave ${broken.id} out`;
   const ids = new Set<string>();
   const first = chosen.filter(({ id }) => !ids.has(id) && ids.add(id)); // of two plugins with the same id only the first runs
-  const spare = await Promise.all(finder.bundle().filter(isLoadable).map(known));
+  const { entries = {} } = section;
+  const spare = await Promise.all(planPlugins(finder, { entries }, {}).sources.filter(isLoadable).map(known));
   const candidates = [
     ...first.map((one) => ({ ...one, state: IN_USE })),
     ...spare.filter(({ id }) => !ids.has(id)),

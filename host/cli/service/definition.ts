@@ -21,7 +21,7 @@ export type ServiceKind = "systemd" | "launchd";
 const KEPT = ["SVC_STATE_DIR", "SVC_CONFIG_PATH", "SVC_HOME", "SVC_GATEWAY_PORT", "SVC_WATCHDOG", "PATH"];
 
 /** Names of secret variables, which are never written: other users may be able to read the file. */
-const SECRET = /^SVC_\w*(?:TOKEN|PASSWORD|SECRET|KEY)\w*$/;
+const SECRET = /^SVC_\w*(?:TOKEN|PASSWORD|SECRET|KEY|DATABASE_URL)\w*$/;
 
 /** Seconds a stop may take: longer than the gateway's drain. */
 const STOP_SECONDS = stopWithinMs() / 1_000;

@@ -105,7 +105,10 @@ async function providersOf(plugin: Plugin, finder: PluginFinder): Promise<string
   const needs = ({ requires = {} }: Plugin) =>
     Object.values(requires).flatMap((one) => (one.kind === "service" ? [one.id] : [])); // other kinds are optional
   if (needs(plugin).length === 0) return [];
-  const bundle = finder.bundle().filter(isLoadable);
+  const bundle = finder
+    .bundle()
+    .filter(isLoadable)
+    .filter(({ manifest }) => !manifest?.replaces);
   const known = await Promise.all(
     bundle.map(async (source) => ({
       id: source.manifest?.id ?? source.origin,

@@ -15,7 +15,10 @@ export async function explainPlugin(id: string, context: CommandContext): Promis
   const known = await knownReports(context);
   const everything = await Promise.all([
     ...sources.map((source) => candidateOf(source, known, disabled, true)),
-    ...outside.map((source) => candidateOf(source, known, disabled, false)),
+    ...outside.map(async (source) => ({
+      ...(await candidateOf(source, known, disabled, false)),
+      ...standIn(source, sources),
+    })),
   ]);
   // The bundle and `plugins.use` may both list the same plugin; the planned entry takes precedence.
   const all = everything.filter((one, index) => everything.findIndex((other) => other.id === one.id) === index);
@@ -44,6 +47,21 @@ export async function explainPlugin(id: string, context: CommandContext): Promis
   ];
   context.print(lines.join("\n"));
   return 0;
+}
+
+/** Why a plugin is not in use that stands in for another one, or for which another one stands in. */
+function standIn(source: PluginSource | MissingPlugin, planned: readonly (PluginSource | MissingPlugin)[]) {
+  const manifest = "load" in source ? source.manifest : undefined;
+  const standsIn = planned.find((one) => "load" in one && one.manifest?.replaces?.plugin === manifest?.id);
+  if (manifest?.replaces) {
+    const { plugin, env } = manifest.replaces;
+    const reason = `it takes the place of ${plugin} if ${env} is set, or plugins.entries.${manifest.id}.enabled is true`;
+    return { reason, next: `set ${env}, then: svc gateway run` };
+  }
+  if (!standsIn || !("load" in standsIn) || !standsIn.manifest?.replaces) return {};
+  const { id, replaces } = standsIn.manifest;
+  const next = `unset ${replaces.env}, and svc config set plugins.entries.${id}.enabled false; then: svc gateway run`;
+  return { reason: `${id} takes its place`, next };
 }
 
 /** Facts about a plugin from this machine and the gateway. Imports its code without running its setup. */

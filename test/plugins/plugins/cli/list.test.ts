@@ -11,7 +11,8 @@ describe("svc plugins list", () => {
     const { code, stdout } = await home(t).svc(["plugins", "list", "--json"]);
     assert.equal(code, 0);
     const { plugins } = JSON.parse(stdout) as { plugins: Record<"state" | "version" | "origin", string>[] };
-    assert.deepEqual(plugins.map(({ origin }) => origin).sort(), bundledPlugins());
+    const expected = bundledPlugins().filter((name) => name !== "@svc/plugin-storage-postgres"); // it would replace another one
+    assert.deepEqual(plugins.map(({ origin }) => origin).sort(), expected);
     for (const { state, version } of plugins) {
       assert.equal(state, "not started yet");
       assert.match(version, /^\d+\.\d+\.\d+$/);
