@@ -21,7 +21,8 @@ export interface GatewayProcess {
 
 /** Environment of a command that must not find the machine's own gateway. */
 export function cleanEnvironment(stateDir: string, more: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_")));
+  const kept = (name: string) => !name.startsWith("SVC_") || name === "SVC_DATABASE_URL"; // the storage of this run
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => kept(name)));
   return { ...env, SVC_STATE_DIR: stateDir, ...more };
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { SECTIONS_GIVEN, SECTIONS_SEEN_ELSEWHERE } from "./config-cases-sections.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
 import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
+import { STORAGE } from "../storage-engine.ts";
 
 /** Both configurations as a whole. */
 type Pair = readonly [before: object, after: object];
@@ -180,7 +181,9 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   ...HOOKS,
   ...SECRETS_GIVEN,
   ...SECTIONS_GIVEN,
-  "storage-sqlite.file": { values: ["another.db"] },
+  ...(STORAGE === "storage-sqlite"
+    ? { "storage-sqlite.file": { values: ["another.db"] } }
+    : { "storage-postgres.url": { values: [`${process.env["SVC_DATABASE_URL"]}&application_name=another`] } }),
 };
 
 const AGENTS = "plugins/agents";
@@ -313,7 +316,12 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "plugins.entries.*.wake": "host/carriers/asleep.test.ts",
   "plugins.entries.*.memoryMb": "host/carriers/placement.test.ts",
   "provider-offline.wordDelayMs": "plugins/provider-offline/provider.test.ts",
-  "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
+  ...(STORAGE === "storage-sqlite"
+    ? { "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts" }
+    : {
+        "storage-postgres.url": "plugins/storage-postgres/gateway.test.ts",
+        "storage-postgres.connections": "plugins/storage-postgres/gateway.test.ts",
+      }),
 };
 
 /** Keys of which only the acceptance is tested: why no effect is visible, or that a test is missing. */

@@ -32,6 +32,7 @@ import { responsesFormat } from "../plugins/providers/servers/responses.ts";
 import { type Format, startScripted } from "../plugins/providers/servers/scripted.ts";
 import { BUNDLE } from "./config-bundle.ts";
 import { contracts, good, type Scene } from "./samples.ts";
+import { STORAGE } from "../storage-engine.ts";
 
 /** Plugins by the contracts they serve, and methods that accept unknown keys, as the wire contract defines. */
 const NAMESPACES: readonly {
@@ -77,7 +78,7 @@ const NAMESPACES: readonly {
   { id: "secrets", contract: contracts.secrets, open: ["list", "reload", "resolve"] },
   { id: "sessions", contract: contracts.sessions, needs: ["resolve"] },
   { id: "skills", contract: contracts.skills, needs: ["install", "update", "add", "remove"] },
-  { id: "storage-sqlite", contract: contracts.storage },
+  { id: STORAGE, contract: contracts.storage },
   {
     id: "talk",
     contract: { ...contracts.talk, ...prefixed("wake", contracts.voicewake) },

@@ -7,7 +7,7 @@ import { it } from "node:test";
 const PLUGINS = "plugins";
 
 const AT_START =
-  "agents approvals channels chat cron devices health heartbeat memory nodes secrets sessions storage-sqlite update watchdog webhook-agent webhook-signatures webhook-wake webhooks workspace";
+  "agents approvals channels chat cron devices health heartbeat memory nodes secrets sessions storage-postgres storage-sqlite update watchdog webhook-agent webhook-signatures webhook-wake webhooks workspace";
 
 it("only plugins that have work at the start are imported there", () => {
   const reasons = readdirSync(PLUGINS).flatMap((id) => {

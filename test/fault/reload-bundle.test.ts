@@ -14,12 +14,12 @@ import { pluginOf } from "../plugin-of.ts";
 /** Reloads per plugin. */
 const ROUNDS = Number(process.env["SVC_RELOAD_ROUNDS"] ?? 1);
 const require = createRequire(join(root, "plugins/full/package.json"));
-/** Packages of the bundle that are plugins, by id. */
+/** Packages of the bundle that are plugins, by id; without those that would replace another one. */
 const bundled = Object.keys(
   (require("./package.json") as { dependencies: Record<string, string> }).dependencies,
 ).flatMap((name) => {
-  const { svc } = require(`${name}/package.json`) as { svc?: { id: string; entry?: string } };
-  return svc?.entry ? [svc.id] : [];
+  const { svc } = require(`${name}/package.json`) as { svc?: { id: string; entry?: string; replaces?: object } };
+  return svc?.entry && !svc.replaces ? [svc.id] : [];
 });
 
 /** Methods called continuously, one per namespace. */
@@ -88,6 +88,7 @@ it(
     const failures: string[] = [];
     let calls = 0;
     const loading = { goesOn: true };
+    t.after(() => (loading.goesOn = false)); // also after a failure
     const load = Promise.all(
       LOAD.map(async (name) => {
         while (loading.goesOn) {

@@ -55,6 +55,10 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
     byDefault: "errors are attributed",
   },
   SVC_CONFIG_PATH: { summary: "The configuration file.", byDefault: "svc.json in the state directory" },
+  SVC_DATABASE_URL: {
+    summary: "The address of a PostgreSQL database for all tables: postgres://user:password@host:5432/database.",
+    byDefault: "tables in a file of the state directory",
+  },
   SVC_GATEWAY_PASSWORD: {
     summary: "The gateway's password, for the gateway and for commands that connect to it.",
     byDefault: "gateway.auth.password",

@@ -1,0 +1,59 @@
+/** Reads, over several connections that cannot write. */
+import { type ClientBase, Pool, type PoolConfig } from "pg";
+import type { Row, SqlValue } from "@svc/sdk/storage";
+import type { Address } from "./address.ts";
+import { configOf, prepare } from "./connections.ts";
+import { errorOf, isLost, isStale, readErrorOf, Refused } from "./failures.ts";
+import { type Translated, Translator } from "./translate.ts";
+import { toParameter } from "./values.ts";
+
+export class Readers {
+  readonly #pool: Pool;
+  readonly #translator = new Translator();
+
+  constructor(address: Address, connections: number, lost: (error: Error) => void) {
+    this.#pool = new Pool({
+      ...configOf(address, "read"),
+      max: connections,
+      idleTimeoutMillis: 0,
+      onConnect: (client: ClientBase) => prepare(client, address, "read"),
+    } as PoolConfig);
+    this.#pool.on("error", lost);
+  }
+
+  /** Opens all connections, so that a server with too few of them is noticed at the start. */
+  async open(): Promise<void> {
+    const opened = await Promise.allSettled(Array.from({ length: this.#pool.options.max }, () => this.#pool.connect()));
+    for (const one of opened) if (one.status === "fulfilled") one.value.release();
+    const refused = opened.find(({ status }) => status === "rejected");
+    if (refused) throw (refused as PromiseRejectedResult).reason;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE`; Error for invalid SQL */
+  async read(sql: string, params: readonly SqlValue[]): Promise<Row[]> {
+    let translated: Translated;
+    try {
+      translated = this.#translator.get(sql, params.length);
+    } catch (error) {
+      throw errorOf(new Refused(error));
+    }
+    const { text, name } = translated;
+    const query = () =>
+      this.#pool.query<Row>({ text, values: params.map(toParameter), ...(name !== undefined && { name }) });
+    try {
+      const { rows } = await query().catch((error: unknown) => {
+        // An unused connection may have been lost, or have prepared the statement for earlier tables.
+        if (isStale(error)) return this.#pool.query<Row>({ text, values: params.map(toParameter) });
+        if (isLost(error)) return query();
+        throw error;
+      });
+      return rows;
+    } catch (error) {
+      throw readErrorOf(error, sql);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}
