@@ -15,10 +15,10 @@ export async function explainPlugin(id: string, context: CommandContext): Promis
   const known = await knownReports(context);
   const everything = await Promise.all([
     ...sources.map((source) => candidateOf(source, known, disabled, true)),
-    ...outside.map(async (source) => ({
-      ...(await candidateOf(source, known, disabled, false)),
-      ...standIn(source, sources),
-    })),
+    ...outside.map(async (source) => {
+      const one = await candidateOf(source, known, disabled, false);
+      return one.state === "not in use" ? { ...one, ...standIn(source, sources) } : one; // the gateway may have other variables
+    }),
   ]);
   // The bundle and `plugins.use` may both list the same plugin; the planned entry takes precedence.
   const all = everything.filter((one, index) => everything.findIndex((other) => other.id === one.id) === index);
