@@ -96,8 +96,8 @@ export function planPlugins(
 }
 
 /**
- * Plugins that stand in for others (`replaces` of the manifest) instead of those. Choice: also where only the other one is listed, so that a gateway never
- * uses a database of its own because of an incomplete list.
+ * Plugins of the bundle that replace others (`replaces` of the manifest) instead of those. Choice: also where only the other one is listed, so that a gateway
+ * never uses a database of its own because of an incomplete list. Choice: only of the bundle, so that no installed plugin removes another one.
  */
 function withReplacements(
   sources: readonly (PluginSource | MissingPlugin)[],
@@ -105,7 +105,7 @@ function withReplacements(
   isAsked: (id: string, variable: string) => boolean,
 ): readonly (PluginSource | MissingPlugin)[] {
   let all = sources;
-  for (const source of [...sources, ...finder.bundle()].filter(isLoadable)) {
+  for (const source of finder.bundle().filter(isLoadable)) {
     const { id, replaces } = source.manifest ?? {};
     const isListed = all.some((one) => idOf(one) === id);
     if (id === undefined || !replaces || !all.some((one) => idOf(one) === replaces.plugin)) continue;

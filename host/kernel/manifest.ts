@@ -64,7 +64,7 @@ export const ManifestFields = Strict({
   /** Ids it contributes, by extension point: used to name the missing plugin while it is not running. */
   contributes: Type.Optional(Type.Record(NonEmpty, Type.Array(NonEmpty))),
   /**
-   * A bundled plugin it can stand in for. It does so if the environment variable is set or `plugins.entries.<id>.enabled` is true; otherwise
+   * The bundled plugin that it can replace; ignored outside the bundle. It does so if the environment variable is set or `plugins.entries.<id>.enabled` is true; otherwise
    * the other one runs.
    */
   replaces: Type.Optional(

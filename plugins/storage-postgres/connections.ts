@@ -119,7 +119,7 @@ export function describedOpenError(thrown: unknown, { location, config }: Addres
   const state = stateOf(thrown);
   const advice =
     state === "28P01" || state === "28000"
-      ? `check user and password of SVC_DATABASE_URL, and pg_hba.conf of the server`
+      ? "check user and password of the address, and pg_hba.conf of the server"
       : state === "3D000"
         ? `create it: CREATE DATABASE "${config.database}"`
         : isLost(thrown)

@@ -5,7 +5,7 @@ import { GatewayError, messageOf } from "@svc/sdk";
 export const RETRY_AFTER_MS = 1_000;
 
 /** SQLSTATE of a failed `expectChanges`, raised by `svc_expect`. */
-export const UNEXPECTED = "SV001";
+const UNEXPECTED = "SV001";
 const UNIQUE = "23505";
 const FOREIGN_KEY = "23503";
 const READ_ONLY = "25006";
@@ -62,7 +62,7 @@ export function isStale(thrown: unknown): boolean {
   return stateOf(thrown) === STALE;
 }
 
-/** A conflict with existing rows, not with a transaction at the same time. */
+/** A row with the key exists: an older one, or one that another gateway has just written. */
 export function isUnique(thrown: unknown): boolean {
   return stateOf(thrown) === UNIQUE;
 }

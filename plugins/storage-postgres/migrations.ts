@@ -1,5 +1,5 @@
 /** Applies the migration steps of plugins and records them, once for all gateways on the database. */
-import { pendingSteps, type Step } from "@svc/kit/sql";
+import { MIGRATIONS, pendingSteps, type Step } from "@svc/kit/sql";
 import { isGatewayError, messageOf } from "@svc/sdk";
 import type { Client } from "pg";
 import { errorOf, Refused } from "./failures.ts";
@@ -7,12 +7,6 @@ import { translateStep } from "./translate.ts";
 
 /** Key of the lock, together with the schema. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '.svc_migrations', 0))";
-
-/** The same columns as in SQLite. */
-const TABLE = `CREATE TABLE IF NOT EXISTS svc_migrations (
-  owner text COLLATE "C" NOT NULL, step bigint NOT NULL, hash text NOT NULL, applied_at bigint NOT NULL, sql text,
-  PRIMARY KEY (owner, step)
-)`;
 
 /** Hashes of the applied steps, by owner. */
 export async function appliedSteps(client: Client): Promise<Map<string, string[]>> {
@@ -37,7 +31,7 @@ export async function migrate(client: Client, owner: string, steps: readonly Ste
   );
   try {
     await client.query(LOCK);
-    await client.query(TABLE);
+    await client.query(MIGRATIONS.postgres);
     const { rows } = await client.query<{ hash: string }>(
       "SELECT hash FROM svc_migrations WHERE owner = $1 ORDER BY step",
       [owner],

@@ -129,7 +129,7 @@ export class Writer {
       }
       const { reason, sql } = outcome.reason as Failed; // the only thing that `#run` rejects with
       if (isLost(reason) || isStale(reason)) this.#drop(client);
-      const most = isUnique(reason) ? 2 : MAX_ATTEMPTS; // of rows that another gateway has just written, or of older ones
+      const most = isUnique(reason) ? 2 : MAX_ATTEMPTS;
       job.attempts += 1;
       if (isWorthRepeating(reason) && job.attempts < most) repeated.push(job);
       else job.reject(errorOf(reason, sql, true));

@@ -1,5 +1,6 @@
 /** Synchronous work on one SQLite file; runs inside the database thread. */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
+import { narrowIntegers } from "@svc/kit/sql";
 import type { Row, SqlValue } from "@svc/sdk/storage";
 import { markData, markOf, prepareFile } from "./database-file.ts";
 import { failureOf, Refused, resultCode } from "./failures.ts";
@@ -8,7 +9,6 @@ import type { DatabaseOptions, MigrateWork, ReadWork, Space, SpaceWork, Value } 
 import { migrate } from "./migrations.ts";
 import { bindings, type Prepared, preparedStatements } from "./prepared.ts";
 import { createReplay, type Replay } from "./replay.ts";
-import { narrowIntegers } from "./values.ts";
 
 export interface Database {
   /** Sees committed data only. @throws any error; `failureOf` converts it for the caller */

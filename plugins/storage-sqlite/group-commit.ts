@@ -1,11 +1,10 @@
 /** Runs waiting transactions in one commit and isolates their failures from each other. */
-import type { OwnStatement } from "@svc/kit/sql";
+import { narrowIntegers, type OwnStatement } from "@svc/kit/sql";
 import type { SqlValue, StatementResult } from "@svc/sdk/storage";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { failureOf, Refused } from "./failures.ts";
 import type { Failure, Outcome } from "./messages.ts";
 import { bindings, type Prepared, type PreparedStatements } from "./prepared.ts";
-import { narrowIntegers } from "./values.ts";
 
 export type Transaction = readonly OwnStatement[];
 

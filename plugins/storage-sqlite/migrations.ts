@@ -1,13 +1,7 @@
 /** Applies the migration steps of plugins and records them. */
 import { constants, type DatabaseSyncInstance } from "@photostructure/sqlite";
-import { pendingSteps, type Step } from "@svc/kit/sql";
+import { MIGRATIONS, pendingSteps, type Step } from "@svc/kit/sql";
 import { failureOf, Refused } from "./failures.ts";
-
-/** `sql`: JSON of the step for both engines, so that another engine can create the same tables; NULL: applied by 0.1.0. */
-const TABLE = `CREATE TABLE IF NOT EXISTS svc_migrations (
-  owner TEXT NOT NULL, step INTEGER NOT NULL, hash TEXT NOT NULL, applied_at INTEGER NOT NULL, sql TEXT,
-  PRIMARY KEY (owner, step)
-) STRICT, WITHOUT ROWID`;
 
 /** Actions that would end the transaction around all steps, or access other files. */
 const DENIED = new Set([
@@ -54,7 +48,7 @@ export function migrate(connection: DatabaseSyncInstance, owner: string, steps: 
 }
 
 function prepareTable(connection: DatabaseSyncInstance): void {
-  connection.exec(TABLE);
+  connection.exec(MIGRATIONS.sqlite);
   const columns = connection.prepare("SELECT name FROM pragma_table_info('svc_migrations')").all() as {
     name: string;
   }[];

@@ -1,8 +1,7 @@
 /** Prepared statements of one connection; the least recently used is dropped first. */
-import { shapeOf, type StatementShape } from "@svc/kit/sql";
+import { shapeOf, type StatementShape, toBinding } from "@svc/kit/sql";
 import type { SqlValue } from "@svc/sdk/storage";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
-import { toBinding } from "./values.ts";
 
 export interface Prepared extends StatementShape {
   readonly statement: StatementSyncInstance;

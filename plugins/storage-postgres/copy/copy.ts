@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Row, Sql, SqlValue } from "@svc/sdk/storage";
 import { OWNER } from "../functions.ts";
-import type { AppliedStep, End, Table } from "./end.ts";
+import { type End, type Table, tablesOf } from "./end.ts";
 
 /** Choice: rows of a batch; of a table with bytes, whose rows may have 20 MB. */
 const BATCH = 500;
@@ -28,8 +28,8 @@ export async function copyState({ from, to, without, progress }: CopyOptions): P
   await refuseForeign(to);
   await to.transaction([{ sql: PROGRESS }]);
   await migrateAll(from, to, without);
-  const wanted = new Set((await to.tables()).map(({ name }) => name));
-  const tables = (await from.tables()).filter(({ name }) => wanted.has(name));
+  const wanted = new Set(tablesOf(await to.columns()).map(({ name }) => name));
+  const tables = tablesOf(await from.columns()).filter(({ name }) => wanted.has(name));
   for (const table of tables) await copyTable(from, to, table, progress);
   const copied: Copied["tables"][number][] = [];
   for (const table of tables) copied.push(await verified(from, to, table, progress));
@@ -40,44 +40,28 @@ export async function copyState({ from, to, without, progress }: CopyOptions): P
 
 /** A target with data of its own is never changed. */
 async function refuseForeign(to: End): Promise<void> {
-  const tables = await to.tables();
-  if (tables.length === 0 || (await hasProgress(to))) return;
+  const columns = await to.columns();
+  const isCopy = columns.some(({ table }) => table === "svc_copy");
+  if (!to.isShared || isCopy || tablesOf(columns).length === 0) return;
   throw new Error(`${to.location} already holds a state; choose an empty place, e.g. another schema: ?schema=<name>`);
 }
 
-async function hasProgress(to: End): Promise<boolean> {
-  return to.all("SELECT 1 FROM svc_copy").then(
-    () => true,
-    () => false, // there is no such table
-  );
-}
-
 async function migrateAll(from: End, to: End, without: ReadonlySet<string>): Promise<void> {
-  const steps = await appliedSteps(from);
+  const rows = await from.all(
+    "SELECT owner, sql FROM svc_migrations ORDER BY min(applied_at) OVER (PARTITION BY owner), owner, step",
+  );
   const owners = new Map<string, Sql[]>();
-  for (const { owner, sql } of steps) {
+  for (const { owner: name, sql } of rows) {
+    const owner = String(name);
     if (owner === OWNER || without.has(owner)) continue;
-    if (sql === undefined)
+    if (sql === null)
       throw new Error(
         `the tables of plugin ${owner} were created by an older version; start this version on ${from.location} once, with that plugin in use, ` +
           `or leave its tables out: --without ${owner}`,
       );
-    owners.set(owner, [...(owners.get(owner) ?? []), sql]);
+    owners.set(owner, [...(owners.get(owner) ?? []), JSON.parse(String(sql)) as Sql]); // written by `migrate` of an engine
   }
   for (const [owner, list] of owners) await to.migrate(owner, list);
-}
-
-async function appliedSteps(from: End): Promise<AppliedStep[]> {
-  const rows = await from.all("SELECT owner, sql FROM svc_migrations ORDER BY applied_at, owner, step");
-  const first = new Map<string, number>();
-  for (const [index, { owner }] of rows.entries()) first.set(String(owner), first.get(String(owner)) ?? index);
-  const inOrder = await from.all("SELECT owner, sql FROM svc_migrations ORDER BY owner, step");
-  return inOrder
-    .map(({ owner, sql }) => ({
-      owner: String(owner),
-      ...(sql === null ? {} : { sql: JSON.parse(String(sql)) as Sql }), // written by `migrate` of an engine
-    }))
-    .toSorted((one, other) => (first.get(one.owner) ?? 0) - (first.get(other.owner) ?? 0));
 }
 
 async function copyTable(from: End, to: End, table: Table, progress: CopyOptions["progress"]): Promise<void> {

@@ -13,11 +13,30 @@ export interface Table {
   readonly hasBytes: boolean;
 }
 
-/** A migration step that was applied. */
-export interface AppliedStep {
-  readonly owner: string;
-  /** Absent: applied by a version that did not record its text. */
-  readonly sql?: Sql;
+/** A column of a table, as an engine describes it. */
+export interface Column {
+  readonly table: string;
+  readonly name: string;
+  /** Lower case. */
+  readonly type: string;
+  /** Position in the primary key; 0: not part of it. */
+  readonly key: number;
+}
+
+/** @param columns in the order of their tables */
+export function tablesOf(columns: readonly Column[]): Table[] {
+  const names = [...new Set(columns.map(({ table }) => table))].filter((name) => !OWN_TABLES.has(name));
+  return names.map((name) => {
+    const own = columns.filter(({ table }) => table === name);
+    const key = own.filter((one) => one.key > 0).toSorted((one, other) => one.key - other.key);
+    return {
+      name,
+      columns: own.map((one) => one.name),
+      integers: new Set(own.filter(({ type }) => /^(?:big)?int/.test(type)).map((one) => one.name)),
+      key: key.map((one) => one.name),
+      hasBytes: own.some(({ type }) => type === "blob" || type === "bytea"),
+    };
+  });
 }
 
 export interface End {
@@ -27,12 +46,14 @@ export interface End {
   transaction(statements: readonly Statement[]): Promise<unknown>;
   /** Applies the steps that are not applied yet. */
   migrate(owner: string, steps: readonly Sql[]): Promise<void>;
-  /** In the order of their creation, without the tables of the engine itself. */
-  tables(): Promise<readonly Table[]>;
+  /** In the order of their creation. */
+  columns(): Promise<readonly Column[]>;
+  /** Whether data may be there that no copy wrote. */
+  readonly isShared: boolean;
   /** Makes what was copied the state that a gateway opens. */
   complete(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Tables that are not copied: records of the engine and of the copy itself. */
-export const OWN_TABLES: ReadonlySet<string> = new Set(["svc_migrations", "svc_appended", "svc_copy"]);
+const OWN_TABLES: ReadonlySet<string> = new Set(["svc_migrations", "svc_appended", "svc_copy"]);

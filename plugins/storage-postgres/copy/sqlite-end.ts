@@ -1,17 +1,16 @@
 /** A database file of storage-sqlite as one side of a copy. */
 import { DatabaseSync } from "@photostructure/sqlite";
-import { checkedSql, pendingSteps, toStep } from "@svc/kit/sql";
+import { checkedSql, MIGRATIONS, narrowIntegers, pendingSteps, toBinding, toStep } from "@svc/kit/sql";
 import type { Clock } from "@svc/sdk";
-import type { Row, SqlValue } from "@svc/sdk/storage";
+import type { SqlValue } from "@svc/sdk/storage";
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type End, OWN_TABLES, type Table } from "./end.ts";
+import type { Column, End } from "./end.ts";
 
-const MIGRATIONS = `CREATE TABLE IF NOT EXISTS svc_migrations (
-  owner TEXT NOT NULL, step INTEGER NOT NULL, hash TEXT NOT NULL, applied_at INTEGER NOT NULL, sql TEXT,
-  PRIMARY KEY (owner, step)
-) STRICT, WITHOUT ROWID`;
+const COLUMNS = `SELECT s.name AS "table", c.name, lower(c.type) AS type, c.pk AS "key"
+  FROM sqlite_schema s JOIN pragma_table_info(s.name) c
+  WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY s.rowid, c.cid`;
 
 /**
  * @param isTarget the file is created: under another name until the copy is complete
@@ -31,7 +30,7 @@ export async function openSqlite(file: string, isTarget: boolean, clock: Pick<Cl
     : new DatabaseSync(source, { readOnly: true, defensive: true });
   if (isTarget)
     database.exec(
-      `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${MIGRATIONS}`,
+      `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${MIGRATIONS.sqlite}`,
     );
 
   const prepared = (sql: string) => {
@@ -40,7 +39,7 @@ export async function openSqlite(file: string, isTarget: boolean, clock: Pick<Cl
     return statement;
   };
   const all = (sql: string, params: readonly SqlValue[] = []) =>
-    (prepared(sql).all(...params.map(bound)) as Record<string, SqlValue>[]).map(narrowed);
+    (prepared(sql).all(...params.map(toBinding)) as Record<string, SqlValue>[]).map(narrowIntegers);
   const together = (work: () => void) => {
     database.exec("BEGIN IMMEDIATE");
     try {
@@ -54,11 +53,12 @@ export async function openSqlite(file: string, isTarget: boolean, clock: Pick<Cl
 
   return {
     location: file,
+    isShared: false, // the name of the unfinished file is that of copies alone
     all: async (sql, params) => all(sql, params),
     async transaction(statements) {
       together(() => {
         for (const { sql, params = [] } of statements)
-          database.prepare(checkedSql(sql, "sqlite")).run(...params.map(bound));
+          database.prepare(checkedSql(sql, "sqlite")).run(...params.map(toBinding));
       });
     },
     async migrate(owner, steps) {
@@ -74,12 +74,7 @@ export async function openSqlite(file: string, isTarget: boolean, clock: Pick<Cl
         }
       });
     },
-    async tables() {
-      const names = all(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY rowid",
-      ).map(({ name }) => String(name));
-      return names.filter((name) => !OWN_TABLES.has(name)).map((name) => tableOf(name, all));
-    },
+    columns: async () => all(COLUMNS) as unknown as Column[], // the selected columns
     async complete() {
       database.exec("PRAGMA journal_mode = DELETE"); // without files beside it
       database.close();
@@ -102,33 +97,4 @@ function refuseOpen(file: string): void {
     `${join(dirname(file), first)} exists: a gateway uses the database, or did not close it; stop the gateway (svc gateway stop); ` +
       "after a crash, start it once without SVC_DATABASE_URL, and stop it",
   );
-}
-
-function tableOf(name: string, all: (sql: string, params: readonly SqlValue[]) => Row[]): Table {
-  const columns = all("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid", [name]).map((row) => ({
-    column: String(row["name"]),
-    type: String(row["type"]).toLowerCase(),
-    key: Number(row["pk"]),
-  }));
-  return {
-    name,
-    columns: columns.map(({ column }) => column),
-    integers: new Set(columns.filter(({ type }) => /^(?:big)?int/.test(type)).map(({ column }) => column)),
-    key: columns
-      .filter(({ key }) => key > 0)
-      .toSorted((one, other) => one.key - other.key)
-      .map(({ column }) => column),
-    hasBytes: columns.some(({ type }) => type === "blob"),
-  };
-}
-
-/** The driver binds larger numbers as REAL. */
-function bound(value: SqlValue): SqlValue {
-  return typeof value === "number" && Number.isSafeInteger(value) && value !== (value | 0) ? BigInt(value) : value;
-}
-
-function narrowed(row: Record<string, SqlValue>): Row {
-  for (const [name, value] of Object.entries(row))
-    if (typeof value === "bigint" && Number.isSafeInteger(Number(value))) row[name] = Number(value);
-  return row;
 }

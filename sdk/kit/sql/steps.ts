@@ -3,6 +3,18 @@ import { createHash } from "node:crypto";
 import type { Dialect, Sql } from "@svc/sdk/storage";
 import { checkedSql } from "./values.ts";
 
+/** Record of the applied steps. `sql`: JSON of the step for both engines, so that another engine can create the same tables; NULL: applied by 0.1.0. */
+export const MIGRATIONS = {
+  sqlite: `CREATE TABLE IF NOT EXISTS svc_migrations (
+  owner TEXT NOT NULL, step INTEGER NOT NULL, hash TEXT NOT NULL, applied_at INTEGER NOT NULL, sql TEXT,
+  PRIMARY KEY (owner, step)
+) STRICT, WITHOUT ROWID`,
+  postgres: `CREATE TABLE IF NOT EXISTS svc_migrations (
+  owner text COLLATE "C" NOT NULL, step bigint NOT NULL, hash text NOT NULL, applied_at bigint NOT NULL, sql text,
+  PRIMARY KEY (owner, step)
+)`,
+};
+
 /** A migration step for one engine. Plain data. */
 export interface Step {
   readonly text: string;

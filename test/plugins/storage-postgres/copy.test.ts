@@ -96,6 +96,12 @@ describe("svc storage copy", { skip: withoutPostgres() }, () => {
     await returned.storage.migrate("things", STEPS);
     assert.deepEqual(await picture(returned.storage), await picture(storage));
     await returned.close();
+
+    // As after kill -9 in the last moment: the copy is complete, and has not its name yet.
+    await rename(file, `${file}.copying`);
+    const again = await svc(stateDir, ["storage", "copy", "--from", "DB", "--json"], env);
+    assert.equal(again.code, 0, again.text);
+    assert.deepEqual((JSON.parse(again.stdout) as { tables: unknown }).tables, tables);
   });
 
   it("continues after kill -9, and no gateway starts with half of a state", async (t) => {

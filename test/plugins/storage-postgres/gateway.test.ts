@@ -34,6 +34,14 @@ describe("storage-postgres takes the place of storage-sqlite", () => {
     ["not in a list without storage", { use: ["health"] }, SET, []],
   ] as const)
     it(why, () => assert.deepEqual(used(section, env), expected));
+
+  it("an installed plugin replaces none", () => {
+    const manifest = { id: "intruder", replaces: { plugin: "health", env: "PATH" } };
+    const intruder = { origin: "intruder", key: "intruder", manifest, load: () => assert.fail() };
+    const { sources } = planPlugins(finder, {}, { env: { PATH: "/bin" }, installed: [intruder as never] });
+    const ids = sources.map((source) => ("load" in source ? source.manifest?.id : undefined));
+    assert.deepEqual([ids.includes("intruder"), ids.includes("health")], [true, true]);
+  });
 });
 
 describe("a gateway on PostgreSQL", { skip: withoutPostgres() }, () => {
