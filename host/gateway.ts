@@ -4,6 +4,7 @@ import { isConfigured } from "./config/sections.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
 import { createContext, type HostContext } from "./context.ts";
 import { provideHostServices } from "./host-services.ts";
+import { createEndedElsewhere } from "./auth/ended-elsewhere.ts";
 import { StartupRefusal } from "./auth/settings.ts";
 import { absentProvider } from "./kernel/absent.ts";
 import { methods } from "./kernel/kinds/methods.ts";
@@ -17,13 +18,18 @@ import { CallLimiter } from "./net/ws/call-limiter.ts";
 import { Connections } from "./net/ws/connections.ts";
 import { Dispatcher } from "./net/ws/dispatch.ts";
 import type { Gateway, GatewayOptions } from "./options.ts";
+import { Leaving } from "./leaving.ts";
+import { CONNECTIONS, HostPeers } from "./peers.ts";
 import { createReconfigure } from "./reconfigure.ts";
 import { createRestarts } from "./restarts.ts";
-import { RunningGateway } from "./running-gateway.ts";
+import { ConfigReplaced, RunningGateway } from "./running-gateway.ts";
 import { Settings } from "./settings.ts";
 import { StartupReport } from "./startup-report.ts";
 import { VERSION } from "./version.ts";
 import { HostWebhooks } from "./webhooks/webhooks.ts";
+
+/** Name of the message to the other gateways that the shared configuration has changed. */
+const CONFIG = "host/config";
 
 /**
  * Starts a gateway.
@@ -34,6 +40,7 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   try {
     return await startWith(await Settings.read(options));
   } catch (error) {
+    if (error instanceof ConfigReplaced) return createGateway(options);
     if (!options.lastGood || !(error instanceof StartupRefusal)) throw error;
     const started = await startWithLastGood(options, error);
     if (!started) throw error;
@@ -47,6 +54,7 @@ async function startWithLastGood(options: GatewayOptions, refusal: StartupRefusa
     const settings = await Settings.readLastGood(options, refusal);
     return settings && (await startWith(settings));
   } catch (error) {
+    if (error instanceof ConfigReplaced) return createGateway(options);
     if (!(error instanceof StartupRefusal)) throw error;
     throw new StartupRefusal(`${refusal.message}\nThe last configuration that worked is refused too: ${error.message}`);
   }
@@ -68,7 +76,20 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const { settings, clock, log, hooks, kinds, access, kernel, finder, planner } = context;
   const { options, paths, env } = settings;
 
-  const broadcaster = new Broadcaster(() => access.chatEventsToAll);
+  const published = hooks.emitter(HOOKS.eventPublished);
+  const broadcaster = new Broadcaster({
+    formerlyForAll: () => access.chatEventsToAll,
+    heard(event, text, isTargeted) {
+      if (!published.isUsed(event)) return;
+      const payload: unknown = text === undefined ? undefined : JSON.parse(text);
+      published.emit({ event, payload, isTargeted, isForeign: true }, event);
+    },
+    missed: () => connections.closeAdmitted("events were missed; connect again"),
+    noted: (text) => peers.heard(text),
+    renewed: () => peers.restart(),
+    members: (self, present) => peers.members(self, present),
+  });
+  const peers = new HostPeers({ send: (text) => broadcaster.note(text), log });
   const dispatcher = new Dispatcher({
     methods: kinds.table(methods),
     hooks,
@@ -87,6 +108,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     admission,
     broadcaster,
     dispatcher,
+    share: (id, connection) => peers.share(CONNECTIONS, id, connection),
     handshakeTimeoutMs,
     maxBufferedBytes,
   });
@@ -108,6 +130,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     connections.closeDead(reason);
     http.closeDead();
     void credentialsEnded.emit({ reason });
+    endedElsewhere.share();
     await access
       .keepEnded()
       .catch((error: unknown) =>
@@ -118,10 +141,14 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
       );
   };
 
+  const endedElsewhere = createEndedElsewhere({ peers, authority: access.authority, closeDead });
+  endedElsewhere.share();
+
+  const leaving = new Leaving(peers);
   const restarts = createRestarts({
     clock,
     log,
-    isIdle: () => kernel.busy().length === 0,
+    isIdle: () => kernel.busy().length === 0 && leaving.mayRestart(),
     idleWaitMs: options.drainMs,
     ...options.restart,
   });
@@ -134,6 +161,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     dispatcher,
     http,
     pluginSockets,
+    leaving,
     restarts,
     webhooks,
     report,
@@ -141,6 +169,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const reconfigure = createReconfigure({
     ...context,
     restarts,
+    restartDelayMs: () => leaving.restartDelayMs,
     webhooks,
     closeDead,
     lookAtCertificate: () => gateway.lookAtCertificate(),
@@ -163,12 +192,14 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
       report.write();
     },
     applied: () => reconfigure.applied(),
+    shared: () => peers.tell(CONFIG, {}),
     restart() {
       if (reconfigure.waiting.size === 0) return undefined;
       const delayMs = restarts.pendingMs();
       return { paths: [...reconfigure.waiting], ...(delayMs === undefined ? {} : { delayMs }) };
     },
   });
+  peers.answer(CONFIG, () => config.refresh());
   provideHostServices({
     ...context,
     gateway,
@@ -176,6 +207,9 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     restarts,
     webhooks: webhooks.service,
     closeDead,
+    backplane: broadcaster,
+    peers,
+    endedElsewhere,
     plan: () => planner.plan(settings.file),
     reloaded: () => report.write(),
   });

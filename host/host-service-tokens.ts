@@ -1,19 +1,22 @@
 /** The services that the host itself provides, regardless of the plugins that run. */
 import type { ServiceToken } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
-import { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
+import { Backplane, Credentials, EventLoopOwners, GatewayInfo, Peers, Restarts, SharedConfig } from "@svc/sdk/gateway";
 import { PluginControl } from "@svc/sdk/plugins";
 import { SecretPlaces } from "@svc/sdk/secrets";
 import { Webhooks } from "@svc/sdk/webhooks";
 
 export const HOST_SERVICES = {
+  Backplane,
   ConfigStore,
   Credentials,
   EventLoopOwners,
   GatewayInfo,
+  Peers,
   PluginControl,
   Restarts,
   SecretPlaces,
+  SharedConfig,
   Webhooks,
 } as const;
 

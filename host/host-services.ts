@@ -1,10 +1,14 @@
 /** Implements the services that the host itself provides to plugins. */
-import type { ConfigStore } from "@svc/sdk/config";
-import type { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
+import type { ConnectionInfo } from "@svc/sdk";
+import type { Backplane, Credentials, EventLoopOwners, GatewayInfo, Peers, Restarts } from "@svc/sdk/gateway";
 import type { PluginControl } from "@svc/sdk/plugins";
 import type { Webhooks } from "@svc/sdk/webhooks";
+import type { EndedElsewhere } from "./auth/ended-elsewhere.ts";
+import { revocableDevice } from "./auth/principal.ts";
 import { createSecretPlaces } from "./config/secret-places.ts";
+import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
+import { CONNECTIONS } from "./peers.ts";
 import { currentOwner } from "./kernel/current-owner.ts";
 import type { PluginPlan } from "./kernel/plan.ts";
 import { markMemory, markOf, ownerOf, tellMarks } from "./kernel/marks.ts";
@@ -19,6 +23,9 @@ export interface HostServiceParts extends HostContext {
   readonly restarts: Restarts;
   readonly webhooks: Webhooks;
   readonly gateway: Gateway;
+  readonly backplane: Backplane;
+  readonly peers: Peers;
+  readonly endedElsewhere: EndedElsewhere;
   /** Closes connections with ended credentials. The end of the credentials is on disk when it resolves. Never rejects. */
   closeDead(reason: string): Promise<void>;
   /** The plugin plan from the current configuration and the installed plugins. */
@@ -30,16 +37,19 @@ export interface HostServiceParts extends HostContext {
 export function provideHostServices(parts: HostServiceParts): void {
   const { settings, kinds, kernel, log, config, restarts, webhooks } = parts;
   const given: HostServices = {
+    Backplane: parts.backplane,
     ConfigStore: config,
     Credentials: credentialsOf(parts),
     EventLoopOwners: eventLoopOf(parts),
     GatewayInfo: infoOf(parts),
+    Peers: parts.peers,
     PluginControl: controlOf(parts),
     Restarts: restarts,
     SecretPlaces: createSecretPlaces(
       () => [settings.file, kernel.sections()],
       (secrets) => log.secrets.know(secrets),
     ),
+    SharedConfig: config.sharedText,
     Webhooks: webhooks,
   };
   for (const name of Object.keys(HOST_SERVICES) as (keyof HostServices)[])
@@ -82,7 +92,7 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
   };
 }
 
-function infoOf({ gateway, settings, kernel, startedAt, log, access }: HostServiceParts): GatewayInfo {
+function infoOf({ gateway, settings, kernel, startedAt, log, access, peers }: HostServiceParts): GatewayInfo {
   const { stateDir, configPath } = gateway.paths;
   return {
     version: VERSION,
@@ -111,20 +121,21 @@ function infoOf({ gateway, settings, kernel, startedAt, log, access }: HostServi
     logFile: () => log.file,
     plugins: () => gateway.plugins(),
     missingPlugins: () => kernel.missing(),
+    busy: () => kernel.busy(),
     connections: () => gateway.connections(),
+    connectionsElsewhere: () => peers.shared(CONNECTIONS).map(({ value }) => value as ConnectionInfo), // shared by `Connections`
   };
 }
 
-function credentialsOf({ access: { authority }, closeDead }: HostServiceParts): Credentials {
+function credentialsOf({ access: { authority }, closeDead, endedElsewhere }: HostServiceParts): Credentials {
+  const revoke = (id: string, reason: string) => {
+    authority.revoke(id);
+    endedElsewhere.tell(id, reason);
+    return closeDead(reason);
+  };
   return {
-    revoke(principalId, reason) {
-      authority.revoke(principalId);
-      return closeDead(reason);
-    },
-    revokeDevice(deviceId, reason) {
-      authority.revokeDevice(deviceId);
-      return closeDead(reason);
-    },
+    revoke,
+    revokeDevice: (deviceId, reason) => revoke(revocableDevice(deviceId), reason),
     isLive: (principal) => authority.isLive(principal),
   };
 }

@@ -100,6 +100,11 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
   return (await import("./config/store.ts")).createConfigStore(options);
 }
 
+/** See `config/shared.ts`. */
+export async function isCopy(stateDir: string): Promise<boolean> {
+  return (await import("./config/shared.ts")).isCopy(stateDir);
+}
+
 /** See `known-contributions.ts`. */
 export async function knownContributions(sources: readonly PluginSource[]): Promise<ConfigView["contributions"]> {
   return (await import("./known-contributions.ts")).knownContributions(sources);

@@ -74,6 +74,8 @@ export interface Gateway {
   /** Ids of the plugins with work in flight, which a stop waits for. */
   busy(): readonly string[];
   connections(): readonly ConnectionInfo[];
+  /** Number of other gateways on the same state, which go on when this one stops. */
+  readonly others: number;
   /**
    * Loads a plugin's code again and replaces the running version; the report contains the outcome.
    * @param id the id, or the name it was loaded by, e.g. a path @throws GatewayError `NOT_FOUND`

@@ -17,6 +17,7 @@ import type { Kernel } from "./kernel/kernel.ts";
 import type { RootLogger } from "./logs/log.ts";
 import { tlsRefusal } from "./net/tls/certificate.ts";
 import type { Planner } from "./plugin-plan.ts";
+import { DEFAULT_DELAY } from "./restarts.ts";
 import type { Settings } from "./settings.ts";
 import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
@@ -29,6 +30,8 @@ export interface ReconfigureOptions {
   readonly hooks: HookBus;
   readonly log: Logger & Pick<RootLogger, "secrets" | "use">;
   readonly restarts: Restarts;
+  /** Milliseconds between the restart for a change of the file, or of another gateway, and the usual time. */
+  restartDelayMs(): number;
   /** The port the gateway listens on. */
   port(): number;
   /** Applies changes of `gateway.tls`. */
@@ -49,7 +52,7 @@ export interface Reconfigure {
 }
 
 export function createReconfigure(options: ReconfigureOptions): Reconfigure {
-  const { settings, planner, access, kernel, hooks, log, restarts, port, closeDead } = options;
+  const { settings, planner, access, kernel, hooks, log, port, closeDead } = options;
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
   /** Dotted paths that take effect at the next restart; until then it is unknown whether they work. */
@@ -126,7 +129,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
         );
         return;
       }
-      if (byHand && mode === "restart") return restart(restarts, log, change.changed);
+      if (byHand && mode === "restart") return restart(options, change.changed, true);
       await applyHot(change);
       wait(strong);
       if (strong.length === 0 || restartsItself) return;
@@ -137,7 +140,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
         );
         return;
       }
-      restart(restarts, log, strong);
+      restart(options, strong, byHand);
     },
 
     async applied() {
@@ -150,8 +153,14 @@ function touches(changed: readonly string[], section: string): boolean {
   return changed.some((path) => path === section || path.startsWith(`${section}.`));
 }
 
-function restart(restarts: Restarts, log: Logger, changed: readonly string[]): void {
-  if (restarts.possible) restarts.schedule({ reason: `configuration: ${changed.join(", ")}` });
+function restart(
+  { restarts, log, restartDelayMs }: Pick<ReconfigureOptions, "restarts" | "log" | "restartDelayMs">,
+  changed: readonly string[],
+  byHand: boolean,
+): void {
+  const extraMs = byHand ? restartDelayMs() : 0;
+  const delay = extraMs > 0 ? { delayMs: DEFAULT_DELAY + extraMs } : {};
+  if (restarts.possible) restarts.schedule({ reason: `configuration: ${changed.join(", ")}`, ...delay });
   else log.warn({ changed }, `these keys take effect after a restart of the gateway: ${changed.join(", ")}`);
 }
 

@@ -6,7 +6,7 @@ import { type Clock, type Logger, unavailable } from "@svc/sdk";
 import type { RestartKind, Restarts, ScheduledRestart } from "@svc/sdk/gateway";
 
 /** Milliseconds. */
-const DEFAULT_DELAY = 2_000;
+export const DEFAULT_DELAY = 2_000;
 const LONGEST_DELAY = 60_000;
 const COOLDOWN = 30_000;
 const IDLE_POLL = 500;

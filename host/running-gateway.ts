@@ -1,6 +1,14 @@
 /** Starts and stops the assembled parts of a gateway in order, and implements the `Gateway` interface. */
 import { setTimeout as wait } from "node:timers/promises";
-import { type Audience, type ConnectionInfo, type EventSpec, GatewayError, HOOKS, type Principal } from "@svc/sdk";
+import {
+  type Audience,
+  type ConnectionInfo,
+  type EventSpec,
+  GatewayError,
+  HOOKS,
+  type PayloadOf,
+  type Principal,
+} from "@svc/sdk";
 import type { PluginReport, ReloadReport } from "@svc/sdk/plugins";
 import { CLOSE, shutdown, tick, TICK_INTERVAL_MS } from "@svc/sdk/protocol";
 import { writeLocalKey } from "./auth/local-key.ts";
@@ -15,6 +23,7 @@ import { isConfigured, unownedKeys } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
 import { routes } from "./kernel/kinds/routes.ts";
+import type { Leaving } from "./leaving.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
 import type { Readiness } from "./net/http/probes.ts";
 import type { PluginSockets } from "./net/http/plugin-sockets.ts";
@@ -39,6 +48,10 @@ const CALLS_MS = 5_000;
 /** Milliseconds between two checks for busy plugins. */
 const BUSY_POLL_MS = 100;
 
+/** Choice: milliseconds for which a load balancer that looks at `/readyz` gets to know that the gateway leaves; age of its last look. */
+const PROBE_MS = 5_000;
+const PROBED_WITHIN_MS = 30_000;
+
 const LAST_GOOD = "the gateway runs with the last configuration that worked";
 
 export interface GatewayParts {
@@ -49,9 +62,15 @@ export interface GatewayParts {
   readonly dispatcher: Dispatcher;
   readonly http: HttpHandler;
   readonly pluginSockets: PluginSockets;
+  readonly leaving: Leaving;
   readonly restarts: HostRestarts;
   readonly webhooks: HostWebhooks;
   readonly report: StartupReport;
+}
+
+/** The file was replaced with the configuration that several gateways share: the start begins again. */
+export class ConfigReplaced extends Error {
+  override readonly name = "ConfigReplaced";
 }
 
 export class RunningGateway implements Gateway {
@@ -63,6 +82,8 @@ export class RunningGateway implements Gateway {
   #listener: Listener | undefined;
   /** Monotonic ms before which too many connections are not logged again. */
   #quietUntil = Number.NEGATIVE_INFINITY;
+  /** Monotonic ms. */
+  #probedAt = Number.NEGATIVE_INFINITY;
   #certificate: PortCertificate | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -80,6 +101,7 @@ export class RunningGateway implements Gateway {
       await kernel.boot(planner.plan(settings.file), this.#lent(), () => this.#refuseWrongSections());
       log.secrets.know(settings.secrets(kernel.sections()));
       settings.refuse(webhooks.pluginIssues(settings.config));
+      if (await config.settle()) throw new ConfigReplaced();
       await this.#listen(addresses);
     } catch (error) {
       await kernel.stop();
@@ -138,7 +160,11 @@ export class RunningGateway implements Gateway {
       addresses,
       port: settings.port,
       headers: () => securityHeaders(settings.config.gateway.http?.securityHeaders?.strictTransportSecurity),
-      onRequest: (request, response) => http.handle(request, response),
+      onRequest: (request, response) => {
+        if (this.#parts.leaving.hasBegun) response.setHeader("Connection", "close"); // the next request goes to another gateway
+        return http.handle(request, response);
+      },
+      isLeaving: () => this.#parts.leaving.hasBegun,
       refuses: (target) => upgradeRefusal(target, context.kinds.table(routes).list()),
       takes: (upgrade) => pluginSockets.take(upgrade),
       onSocket: (ws, socket, request) => connections.open(ws, socket, request),
@@ -227,10 +253,14 @@ export class RunningGateway implements Gateway {
     return this.#parts.context.kernel.reports();
   }
   readiness(): Readiness {
+    this.#probedAt = performance.now();
     return { isStopping: this.#stopped !== undefined, missing: this.#parts.context.kernel.missing() };
   }
   busy(): readonly string[] {
     return this.#parts.context.kernel.busy();
+  }
+  get others(): number {
+    return this.#parts.leaving.others;
   }
   connections(): readonly ConnectionInfo[] {
     return this.#parts.connections.list();
@@ -257,10 +287,11 @@ export class RunningGateway implements Gateway {
     this.#parts.restarts.stop();
     void hooks.emitter(HOOKS.hostStopping).emit({ reason });
     const patience = drainMs ?? settings.options.drainMs ?? DEFAULT_DRAIN_MS;
-    await this.#runsEnded(patience);
+    const fields = { reason, restartExpectedMs: restartExpectedMs ?? null };
+    await Promise.all([this.#runsEnded(patience), patience > 0 && this.#leaveClients(fields)]);
     this.#listener?.refuse();
     admission.refuse();
-    broadcaster.publish(shutdown, { reason, restartExpectedMs: restartExpectedMs ?? null });
+    broadcaster.publish(shutdown, fields);
     for (const stop of this.#stops.reverse()) await stop();
     const refusal = new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
     dispatcher.close(refusal);
@@ -271,6 +302,19 @@ export class RunningGateway implements Gateway {
     connections.closeAll(CLOSE.restart, "service restart");
     await this.#listener?.close();
     log.close();
+  }
+
+  /** Sends the clients to the other gateways, if there are any, before this one has stopped. */
+  async #leaveClients(fields: PayloadOf<typeof shutdown>): Promise<void> {
+    const { leaving, admission, broadcaster, connections } = this.#parts;
+    if (leaving.others === 0) return;
+    leaving.begin();
+    admission.refuse();
+    const isProbed = performance.now() - this.#probedAt < PROBED_WITHIN_MS;
+    await Promise.all([
+      isProbed && wait(PROBE_MS),
+      connections.closeInTurn("service restart", (id) => broadcaster.publish(shutdown, fields, { connections: [id] })),
+    ]);
   }
 
   /** Waits until no plugin is busy. Serves clients meanwhile, since plugins may be waiting for them. */

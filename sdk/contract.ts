@@ -83,6 +83,11 @@ export interface EventSpec<P extends TSchema = TSchema> {
   readonly formerlyForAll?: boolean;
   /** A slow reader misses the event instead of being disconnected. Default false. Spec: §6 rule 2. */
   readonly droppable?: boolean;
+  /**
+   * It tells something about one gateway: of several gateways on one state, only the clients of this one receive it, without `seq`. Default
+   * false: it tells something about the state, and the clients of all gateways receive it.
+   */
+  readonly local?: boolean;
   /** A state snapshot: each emission increments its version and carries `stateVersion`. Spec: §2.1. */
   readonly snapshot?: boolean;
 }

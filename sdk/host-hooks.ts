@@ -76,6 +76,8 @@ export interface PublishedEvent {
   readonly payload: unknown;
   /** The event was sent to named connections only. */
   readonly isTargeted: boolean;
+  /** Another gateway on the same state has published it. */
+  readonly isForeign?: true;
 }
 
 /** A method call in progress. `params` is frozen in gates. */
@@ -202,7 +204,7 @@ export const hostHooks = {
   eventPublished: defineKeyedHook<PublishedEvent>()("trace", {
     name: "eventPublished",
     owner: "host",
-    when: "Per event name: after the event was sent to its recipients.",
+    when: "Per event name: after the event was published here, or received from another gateway on the same state (`isForeign`).",
     returns: never,
     throws: "Recorded; the third throw removes the handler.",
   }),

@@ -233,6 +233,11 @@ export interface PluginGateway<Config = unknown, R extends Requirements = Requir
    * @throws GatewayError as thrown by the method
    */
   call<M extends Method>(method: M, params: ParamsOf<M>, options?: { principal?: Principal }): Promise<ResultOf<M>>;
+  /**
+   * Stops this plugin and those that require it, and starts them again. Does not count as a failure. Available from
+   * `start` on; has no effect once the plugin stops. @param reason for people, shown until the plugin runs again
+   */
+  restart(reason: string): void;
 }
 
 /** A configuration value that is valid but does not work as intended. */

@@ -270,6 +270,7 @@ it("the host names no plugin, namespace or channel", () => {
     "browser",
     "commands",
     "dev",
+    "gateways",
     "health",
     "logs",
     "memory",

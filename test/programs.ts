@@ -4,6 +4,8 @@ import { spawnSync } from "node:child_process";
 const PROGRAMS = {
   chromium: { variable: "SVC_TEST_CHROMIUM", version: "--version" },
   "espeak-ng": { variable: "SVC_TEST_ESPEAK", version: "--version" },
+  nginx: { variable: "SVC_TEST_NGINX", version: "-v" },
+  caddy: { variable: "SVC_TEST_CADDY", version: "version" },
   ffmpeg: { variable: "SVC_TEST_FFMPEG", version: "-version" },
 } as const;
 

@@ -4,6 +4,7 @@ export const minute = defineEvent({
   name: "clock.minute",
   summary: "A minute has passed",
   scope: "operator.read",
+  local: true,
   payload: Strict({ at: Type.Integer({ description: "epoch ms" }) }),
 });
 export default definePlugin({

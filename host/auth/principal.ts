@@ -142,20 +142,35 @@ export class Authority {
     return SHARED_PROVENANCES;
   }
 
-  /** Ends all principals with this id; those minted from now on are live. Plugins cannot be revoked. */
-  revoke(principalId: string): void {
-    this.#revoked.delete(principalId);
-    this.#revoked.set(principalId, this.#epoch);
+  /** Ends all principals with this id; those minted from now on are live. Plugins cannot be revoked. @param id of a principal, or from `revocableDevice` */
+  revoke(id: string): void {
+    this.#end(id, this.#epoch);
     this.#epoch += 1;
+  }
+
+  /**
+   * Adds what was revoked at another gateway on the same state, and continues above its epoch. Each gateway has its own shared credential, and its own
+   * gaps in what it knows.
+   * @returns whether more has ended here
+   */
+  merge({ epoch, revoked }: Ended): boolean {
+    let isMore = false;
+    this.#epoch = Math.max(this.#epoch, epoch);
+    for (const [id, at] of Object.entries(revoked)) {
+      if (at < this.#unknownBefore || at <= (this.#revoked.get(id) ?? 0)) continue;
+      this.#end(id, at);
+      isMore = true;
+    }
+    return isMore;
+  }
+
+  #end(id: string, at: number): void {
+    this.#revoked.delete(id);
+    this.#revoked.set(id, at);
     const [oldest] = this.#revoked;
     if (this.#revoked.size <= MAX_REVOKED || !oldest) return;
     this.#revoked.delete(oldest[0]);
-    this.#unknownBefore = oldest[1] + 1;
-  }
-
-  /** Ends all principals that proved this device. */
-  revokeDevice(deviceId: string): void {
-    this.revoke(DEVICE_PREFIX + deviceId);
+    this.#unknownBefore = Math.max(this.#unknownBefore, oldest[1] + 1);
   }
 
   /**
@@ -223,6 +238,11 @@ export class Authority {
     const id = WEBHOOK_PREFIX + mapping;
     return mint({ id, role: "operator", scopes: WEBHOOK_SCOPES, provenance: "webhook", epoch: this.#epoch });
   }
+}
+
+/** For `Authority.revoke`: all principals that proved this device. */
+export function revocableDevice(deviceId: string): string {
+  return DEVICE_PREFIX + deviceId;
 }
 
 /** Prefixes and names that other provenances use. */

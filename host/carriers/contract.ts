@@ -34,6 +34,8 @@ export interface HostSide {
   log(level: "debug" | "info" | "warn" | "error", fields: object, message: string): void;
   /** Reports a failure that no caller awaits. */
   charge(error: unknown, where: string): void;
+  /** Stops the plugin and starts it again. */
+  restart(reason: string): void;
 }
 
 /** Input of one setup. */

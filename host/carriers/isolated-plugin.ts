@@ -192,6 +192,7 @@ function hostSide({ gateway, publish, failed }: Staging): HostSide {
     forward: (event, payload, connections) => charged(event.name, () => gateway.forward(event, payload, connections)),
     log: (level, fields, message) => gateway.log[level](fields, message),
     charge: failed,
+    restart: (reason) => gateway.restart(reason),
   };
 
   function charged(event: string, send: () => void): void {

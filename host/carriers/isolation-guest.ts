@@ -68,6 +68,7 @@ function gatewayIn(
     isOpen: () => recording.isOpen,
     run: (work) => work(),
     failed: (error, where) => to.charge(error, where),
+    restart: (reason) => to.restart(reason),
     publish: ({ name }, payload, audience) => emit(name, () => link.tell(to.publish, name, payload, audience)),
     forward: (event, payload, connections) =>
       emit(event.name, () => link.tell(to.forward, event, payload, connections)),

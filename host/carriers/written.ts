@@ -258,6 +258,7 @@ function recordingGateway(plugin: Plugin, kinds: readonly AnyKind[], recorder: R
     isOpen: () => recorder.isOpen,
     run: (work) => work(),
     failed: never,
+    restart: never,
     publish: never,
     forward: never,
     emitter: () => ({ isUsed: () => false, emit: never }) as unknown as HookEmitter<never>,

@@ -110,7 +110,13 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
       return createGateway({ ...options, restart });
     },
     async up(gateway, reason) {
-      lock.describe(() => ({ url: gateway.url, drainMs, busy: gateway.busy() }));
+      lock.describe(() => ({
+        url: gateway.url,
+        drainMs,
+        busy: gateway.busy(),
+        clients: gateway.connections().length,
+        others: gateway.others,
+      }));
       current = gateway;
       tellUp(process);
       const why = reason ?? renewed?.reason;

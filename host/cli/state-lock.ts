@@ -42,6 +42,10 @@ export interface HeldBy {
   readonly drainMs: number;
   /** Ids of plugins with work in flight. */
   readonly busy: readonly string[];
+  /** Number of connected clients. */
+  readonly clients: number;
+  /** Number of other gateways on the same state. */
+  readonly others: number;
 }
 
 /** A holder's description of itself. Fields are missing if it is suspended, still starting, or of an older version. */

@@ -15,6 +15,8 @@ const DEFAULT_DEBOUNCE_MS = 300;
 
 /** Milliseconds before another attempt to read the file. Choice. */
 const RETRY_MS = 1_000;
+/** Milliseconds between two checks of a shared configuration, in case the message about a change was lost. Choice. */
+const CHECK_MS = 5_000;
 
 /**
  * Reads the file once when watching begins, to find earlier changes. @returns a function that stops following; safe to
@@ -42,8 +44,12 @@ export function followConfig(store: ConfigStore, { configPath, clock, log }: Fol
     (error: unknown) =>
       log.error({ err: error }, "the configuration file cannot be watched; changes take effect after a restart"),
   );
+  const stopChecks = clock.setInterval(async () => {
+    if (await store.sharedText.isOutdated()) await look();
+  }, CHECK_MS);
   return async () => {
     cancelRetry();
+    stopChecks();
     const stop = await watching.catch(() => undefined); // watching failed
     await stop?.();
   };

@@ -14,6 +14,7 @@ import {
 } from "@svc/sdk";
 import type {
   ConfigAuthor,
+  ConfigPlace,
   ConfigSnapshot,
   ConfigStore as ConfigService,
   ConfigWritten,
@@ -28,12 +29,13 @@ import { isWithoutEffect } from "./foreign.ts";
 import { createLock } from "./lock.ts";
 import type { Environment, Paths } from "./paths.ts";
 import { perOwners } from "./per-owners.ts";
-import { sameData } from "./plain-data.ts";
+import { own, sameData } from "./plain-data.ts";
 import { type Hints, redact } from "./redact.ts";
 import { composeHints, composeSchema, configIssues, effectiveConfig, type SectionOwner } from "./sections.ts";
 import { describeConfig } from "./snapshot.ts";
+import { type Kept, SharedText } from "./shared.ts";
 import { isStamp, stamped } from "./stamp.ts";
-import { type Files, writeConfigFile } from "./write-file.ts";
+import { configChanged, type Files, writeConfigFile } from "./write-file.ts";
 
 export { configIssues } from "./sections.ts";
 
@@ -75,6 +77,8 @@ export interface ConfigStoreOptions {
   restart?(): { readonly paths: readonly string[]; readonly delayMs?: number } | undefined;
   /** Called after a change took effect. */
   applied?(): Promise<void>;
+  /** Called after a change of the text that several gateways share. */
+  shared?(): void;
   /** Default: the real file system. */
   readonly files?: Files;
 }
@@ -91,8 +95,21 @@ export interface ConfigStore extends ConfigService {
   /** The configuration in use. */
   readonly running: ConfigFile;
   readonly problem: ConfigProblem | undefined;
+  readonly sharedText: SharedText;
   /** Reads the file. Applies a valid change; keeps the running configuration and sets `problem` if the file is invalid. Never throws. */
   refresh(): Promise<void>;
+  /**
+   * Called once by a start. @returns whether the file was replaced with the text that several gateways share: the start must begin again
+   * @throws GatewayError `UNAVAILABLE` when that text cannot be read
+   */
+  settle(): Promise<boolean>;
+}
+
+/** What a change begins with. */
+interface Source {
+  readonly file: ConfigFile;
+  /** Set: the file is a copy of it. */
+  readonly kept?: Kept | undefined;
 }
 
 export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
@@ -101,6 +118,9 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   let running = options.initial ?? unread(paths.configPath);
   let problem: ConfigProblem | undefined;
   const secret = new Map<string, object>();
+  const sharedText = new SharedText(paths.stateDir, log);
+  /** The last edited copy that another gateway's change has replaced. */
+  let overtaken: { readonly hash: string; readonly reason: string } | undefined;
   /** The last rejected file; re-checked only after the text or the environment changes. */
   let refused: { readonly file: ConfigFile; readonly reason: string } | undefined;
 
@@ -128,9 +148,25 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     return snapshot;
   }
   const read = () => readConfigFile(paths.configPath, env);
-  async function issuesOf(file: ConfigFile): Promise<readonly Issue[]> {
+  const interpret = ({ text }: Pick<Kept, "text">) => interpretConfig(paths.configPath, text, env);
+  async function source(): Promise<Source> {
+    const kept = await sharedText.kept();
+    return { file: kept ? await interpret(kept) : await read(), kept };
+  }
+  /** While the database cannot be read. */
+  const copyOnly = async (): Promise<Source> => ({ file: await read(), kept: undefined });
+  async function issuesOf(file: ConfigFile, isShared = false): Promise<readonly Issue[]> {
+    const issues = isShared ? sharedIssues(file) : [];
+    if (issues.length > 0) return issues;
     await options.prepare?.(file);
     return configIssues(file, owners());
+  }
+
+  function sharedIssues(file: ConfigFile): readonly Issue[] {
+    if (file.files.length > 1) return [INCLUDES];
+    const at = (one: ConfigFile, path: string) => path.split(".").reduce<unknown>(own, one.resolved);
+    const lost = sharedText.keeper?.foundBy.find((path) => !sameData(at(file, path), at(running, path))); // issues have no values
+    return lost === undefined ? [] : [{ path: lost, message: LOST }];
   }
 
   function transition(next: ConfigFile, author?: ConfigAuthor): ConfigTransition {
@@ -156,35 +192,67 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     }
   }
 
+  /** @returns `undefined` when another gateway has changed the text meanwhile */
   async function commit(
-    current: ConfigFile,
+    { file: current, kept }: Source,
     draft: string,
     author: ConfigAuthor,
     restartsItself = false,
-  ): Promise<ConfigWritten> {
+  ): Promise<ConfigWritten | undefined> {
     const isSame = current.exists && draft === current.text;
     const text = isSame ? draft : await stamped(draft, version, clock.now());
     const next = await interpretConfig(paths.configPath, text, env);
-    const issues = await issuesOf(next);
+    const issues = await issuesOf(next, kept !== undefined);
     if (issues.length > 0) throw new GatewayError("INVALID_REQUEST", "invalid config", { details: { issues } });
     const change = { ...transition(next, author), restartsItself };
     const denial = await options.validate?.(change);
     if (denial) throw refusal(denial);
-    if (!isSame) await write(current, next, author);
+    if (!isSame && !(await write({ file: current, kept }, next, author))) return undefined;
     await bringInForce(change);
     return written(next, change);
   }
 
-  async function write(before: ConfigFile, after: ConfigFile, { actor, action }: ConfigAuthor): Promise<void> {
+  /** @returns whether the change was written; `false`: another gateway has changed the text meanwhile */
+  async function write({ file: before, kept }: Source, after: ConfigFile, author: ConfigAuthor): Promise<boolean> {
     const changed = changedKeys(before.resolved, after.resolved).filter((key) => !isStamp(key));
-    const line = { actor, action, at: clock.now(), version, before, after, changedPathCount: changed.length };
+    const line = { ...author, at: clock.now(), version, before, after, changedPathCount: changed.length };
     try {
-      await writeConfigFile(after.path, after.text, { expectedHash: before.hash, ...(files ? { files } : {}) });
+      if (!kept) await writeText(after.text, before.hash);
+      else if (!(await replaceKept(kept, after))) return false;
     } catch (error) {
       await audit({ ...line, error });
       throw error;
     }
     await audit(line);
+    return true;
+  }
+
+  const writeText = (text: string, expectedHash: string) =>
+    writeConfigFile(paths.configPath, text, { expectedHash, ...(files ? { files } : {}) });
+
+  /** @returns whether the text was replaced */
+  async function replaceKept({ revision }: Kept, { text, hash }: ConfigFile): Promise<boolean> {
+    if (!(await sharedText.keeper?.replace(revision, text))) return false;
+    options.shared?.();
+    await copy({ revision: revision + 1, text, hash }, await read());
+    return true;
+  }
+
+  /** Makes the file a copy. Never throws: the next change, or the next start, tries again. */
+  async function copy(kept: Kept, before: ConfigFile): Promise<"same" | "replaced" | "failed"> {
+    const isOther = before.hash !== kept.hash || !before.exists;
+    try {
+      if (isOther) await writeText(kept.text, before.hash);
+      await sharedText.copied(kept);
+      return isOther ? "replaced" : "same";
+    } catch (err) {
+      sharedText.saw(kept);
+      log.error(
+        { err, path: paths.configPath },
+        "the configuration file could not be replaced with the text in the database; until it can, a restart begins with the former text",
+      );
+      return "failed";
+    }
   }
 
   async function audit(line: Parameters<typeof auditRecord>[0]): Promise<void> {
@@ -199,27 +267,53 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     return { path, hash, config, changed, reload: strongest(kinds.values()) };
   }
 
-  async function look(): Promise<void> {
-    const next = await read();
-    if (sameFile(next, running)) return void (problem = refused = undefined);
-    if (refused && sameFile(next, refused.file)) return;
-    const issues = next.exists ? await issuesOf(next) : [GONE];
-    const change = issues.length > 0 ? undefined : transition(next);
-    const denial = change && (await options.validate?.(change));
-    if (change && !denial) return bringInForce(change);
+  /** @returns whether the file was replaced with a text of which nothing is applied; only if this is a start */
+  async function look(isStart = false): Promise<boolean> {
+    const file = await read();
+    const kept = await sharedText.kept();
+    const state = kept && (await sharedText.stateOf(file, kept));
+    const next = kept && (state === "old" || state === "overtaken") ? await interpret(kept) : file;
+    const isNew = !sameFile(next, running);
+    if (refused && sameFile(next, refused.file)) return false;
+    const change = transition(next);
+    if ((isNew || state === "edited") && !(await isAccepted(change, kept !== undefined))) return false;
+    if (kept && state === "edited" && !(await replaceKept(kept, file))) return look(isStart); // another gateway was faster
+    const copied = kept && state !== "edited" ? await copy(kept, file) : "same";
+    if (state === "overtaken") overtake(file);
+    if (!isNew) problem = refused = undefined;
+    else if (isStart) return copied === "replaced";
+    // A restart would not find the new text.
+    else await bringInForce(copied === "failed" ? { ...change, restartsItself: true } : change);
+    return false;
+  }
+
+  /** Sets `problem` if it is not. */
+  async function isAccepted(change: ConfigTransition, isShared: boolean): Promise<boolean> {
+    const { next } = change;
+    const issues = next.exists ? await issuesOf(next, isShared) : [GONE];
+    const denial = issues.length > 0 ? undefined : await options.validate?.(change);
+    if (issues.length === 0 && !denial) return true;
     const why = denial ? [denial.reason] : issues.map(({ path, message }) => (path ? `${path}: ${message}` : message));
     const reason = why.join("; ");
     refused = { file: next, reason };
     const message = `${next.path} is not used; the running configuration stays in effect: ${reason}`;
     problem = { message, issues };
     log.warn({ path: next.path, issues: issues.length }, message);
+    return false;
+  }
+
+  function overtake({ path, hash }: ConfigFile): void {
+    const reason = `another gateway has changed the configuration meanwhile; the edited text is in ${path}.bak, repeat its change in ${path}`;
+    overtaken = { hash, reason };
+    log.warn({ path }, `a change of the configuration file was not used: ${reason}`);
   }
 
   function inUse(restart: ReturnType<NonNullable<typeof options.restart>>) {
+    const not = refused ? { hash: refused.file.hash, reason: refused.reason } : overtaken;
     return {
       hash: running.hash,
       ...(restart ? { restart } : {}),
-      ...(refused ? { refused: { hash: refused.file.hash, reason: refused.reason } } : {}),
+      ...(not ? { refused: not } : {}),
     };
   }
 
@@ -230,9 +324,55 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       );
   };
   const ground = (file: ConfigFile): DraftContext => ({ file, env, hints: hints() });
+  /** Of a change: an edited copy comes first. */
+  async function current(): Promise<Source> {
+    writable();
+    if (sharedText.keeper) await look();
+    else if (options.restart && (await sharedText.isCopy())) unavailable(APART, { retryAfterMs: 1_000 });
+    return source();
+  }
+
+  async function edit(
+    author: ConfigAuthor,
+    decide: Parameters<ConfigService["edit"]>[1],
+    attempts = MOST_ATTEMPTS,
+  ): Promise<ConfigWritten> {
+    const from = await current();
+    refuseOnBroken(from.file.issues.filter(({ path }) => path === "")); // an edit may fix the other issues
+    const edits = decide(from.file.parsed);
+    if (edits.length === 0) return written(from.file, { ...transition(running), next: from.file });
+    const done = await commit(from, await editedText(edits, ground(from.file)), author);
+    if (done) return done;
+    if (attempts <= 1)
+      unavailable("other gateways change the configuration all the time; try again", { retryAfterMs: 1_000 });
+    return edit(author, decide, attempts - 1);
+  }
+
+  async function move(to: ConfigPlace, author: ConfigAuthor): Promise<boolean> {
+    if (to === "file" && options.given) return false;
+    writable();
+    const { keeper } = sharedText;
+    if (to === "file" && !keeper) return sharedText.forget();
+    if (!keeper) invalidRequest(ALONE);
+    await look();
+    const [kept, file] = [await keeper.read(), await read()];
+    if ((kept.text !== undefined) === (to === "database")) return false;
+    const text = to === "database" ? await textToShare(file) : undefined;
+    if (!(await keeper.replace(kept.revision, text))) configChanged();
+    await audit({ ...author, at: clock.now(), version, before: file, after: file, changedPathCount: 0 });
+    options.shared?.();
+    await look();
+    return true;
+  }
+
+  async function textToShare(file: ConfigFile): Promise<string> {
+    refuseOnBroken(await issuesOf(file, true));
+    return file.exists ? file.text : "{}\n";
+  }
 
   return {
     schema,
+    sharedText,
     get running() {
       return running;
     },
@@ -240,29 +380,23 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       return problem;
     },
     async snapshot() {
-      const file = options.given ? running : await read();
+      const { file, kept } = options.given ? { file: running } : await source().catch(copyOnly);
       await options.prepare?.(file);
       const snapshot = await describe(file);
-      return options.restart ? { ...snapshot, running: inUse(options.restart()) } : snapshot;
+      if (!options.restart) return snapshot;
+      return { ...snapshot, running: { ...inUse(options.restart()), ...(kept ? { isShared: true } : {}) } };
     },
     write: ({ mode, raw, replaceLists = false, baseHash, restartsItself, ...author }) =>
       lock(async () => {
-        writable();
-        const current = await read();
-        checkBaseHash(current, baseHash);
-        if (mode === "patch") refuseOnBroken(await issuesOf(current));
+        const from = await current();
+        checkBaseHash(from.file, baseHash);
+        if (mode === "patch") refuseOnBroken(await issuesOf(from.file));
         const draft = mode === "patch" ? patchedText : replacedText;
-        return commit(current, await draft({ raw, replaceLists }, ground(current)), author, restartsItself);
+        const text = await draft({ raw, replaceLists }, ground(from.file));
+        return (await commit(from, text, author, restartsItself)) ?? configChanged();
       }),
-    edit: (author, decide) =>
-      lock(async () => {
-        writable();
-        const current = await read();
-        refuseOnBroken(current.issues.filter(({ path }) => path === "")); // an edit may fix the other issues
-        const edits = decide(current.parsed);
-        if (edits.length === 0) return written(current, { ...transition(running), next: current });
-        return commit(current, await editedText(edits, ground(current)), author);
-      }),
+    edit: (author, decide) => lock(() => edit(author, decide)),
+    move: (to, author) => lock(() => move(to, author)),
     refresh: () =>
       lock(async () => {
         if (!options.given) await look();
@@ -271,8 +405,25 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
         problem = { message: `the configuration could not be read: ${messageOf(err)}`, issues: [], passes };
         log.error({ err }, problem.message);
       }),
+    settle: () => lock(async () => !options.given && (await look(true))),
   };
 }
+
+/** Choice: how often an edit begins again because another gateway was faster. */
+const MOST_ATTEMPTS = 20;
+
+const APART =
+  "the configuration is in a database that this gateway does not use now; try again, or give it a configuration of its own: svc config move --to file";
+const ALONE =
+  "this gateway is not on a database that several gateways can share; start it with SVC_DATABASE_URL, then repeat";
+
+const LOST =
+  "with this value, this gateway has found the configuration in the database; to use another one, set SVC_DATABASE_URL where it starts, and remove it here";
+
+const INCLUDES: Issue = {
+  path: "$include",
+  message: "a configuration in a database cannot include files of one gateway; write their content in its place",
+};
 
 function refuseWithinChange(): never {
   unavailable("code called during a configuration change cannot change the configuration; retry after that change", {

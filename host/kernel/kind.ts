@@ -184,6 +184,8 @@ export interface SetupContext {
   run<T>(work: () => T): T;
   /** Counts and logs a failure that no caller receives. */
   failed(error: unknown, where: string): void;
+  /** Stops the plugin and starts it again. */
+  restart(reason: string): void;
   publish(event: EventSpec, payload: unknown, audience: Audience | undefined): void;
   /** Sends a copy of a published event: it does not raise the state version and emits no hook. */
   forward(event: EventSpec, payload: unknown, connections: readonly string[]): void;

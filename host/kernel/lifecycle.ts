@@ -77,6 +77,8 @@ export class Lifecycle {
     failed: new SyncHook<[PluginInstance]>(["instance"]),
     /** The thread or process of a generation ended. */
     died: new SyncHook<[PluginInstance, Generation, Error]>(["instance", "generation", "error"]),
+    /** A generation asks to be stopped and started again; the reason is for people. */
+    renewed: new SyncHook<[PluginInstance, Generation, string]>(["instance", "generation", "reason"]),
     /** A plugin's retry is due. */
     due: new SyncHook<[PluginInstance]>(["instance"]),
   };
@@ -222,6 +224,7 @@ export class Lifecycle {
         principal: principalFor(instance.id, manifest?.permissions?.calls ?? []),
         stagedServices: services,
         died: (error) => this.hooks.died.call(instance, generation, error),
+        restart: (reason) => this.hooks.renewed.call(instance, generation, reason),
       });
       await within(
         this.stepMs,

@@ -23,9 +23,10 @@ export class Recovery {
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    const { failed, died, due } = options.lifecycle.hooks;
+    const { failed, died, renewed, due } = options.lifecycle.hooks;
     failed.tap("recovery", (instance) => this.#failed(instance));
     died.tap("recovery", (instance, generation, error) => this.#died(instance, generation, error));
+    renewed.tap("recovery", (instance, generation, reason) => this.#renew(instance, generation, reason));
     due.tap("recovery", (instance) => this.#retry(instance));
   }
 
@@ -86,6 +87,17 @@ export class Recovery {
       if (instance.current !== generation) return; // in quarantine, or replaced meanwhile
       await this.#rest(instance, `waits for plugin ${instance.id}, which is being restarted`);
       lifecycle.settle(instance, { state: "failed", reason: error.message, retryMs: instance.failures.restartMs });
+    });
+  }
+
+  /** A generation asks to be stopped and started again: no failure, so there is no delay. */
+  #renew(instance: PluginInstance, generation: Generation, reason: string): void {
+    const { lifecycle, activation } = this.#options;
+    this.#later(async () => {
+      if (instance.current !== generation || generation.owner.signal.aborted) return; // taken down or replaced meanwhile
+      await this.#rest(instance, `waits for plugin ${instance.id}, which is being restarted`);
+      lifecycle.move(instance, "described", reason);
+      await activation.run();
     });
   }
 

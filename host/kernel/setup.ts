@@ -36,6 +36,10 @@ export function gatewayOf(parts: PluginGatewayParts): PluginGateway {
       if (recorder.isOpen) throw new Error(`plugin ${id}: call() is only allowed from start() on`);
       return parts.call(method, params, options.principal);
     },
+    restart(reason: string) {
+      if (recorder.isOpen) throw new Error(`plugin ${id}: restart() is only allowed from start() on`);
+      context.restart(reason);
+    },
   };
   for (const kind of kinds)
     Object.assign(

@@ -38,10 +38,12 @@ export interface StagingOptions {
   /** Services of plugins that are set up and not yet committed, by id. */
   readonly stagedServices: ReadonlyMap<string, unknown>;
   died(error: Error): void;
+  /** Stops the plugin and starts it again. */
+  restart(reason: string): void;
 }
 
 export function stagingOf(options: StagingOptions): Staging {
-  const { host, kinds, generation, recorder, log, principal, died } = options;
+  const { host, kinds, generation, recorder, log, principal, died, restart } = options;
   const { owner, config } = generation;
   const { plugin } = generation.code;
   const run = <T>(work: () => T) => owner.run(work);
@@ -53,6 +55,7 @@ export function stagingOf(options: StagingOptions): Staging {
     isOpen: () => recorder.isOpen,
     run,
     failed,
+    restart,
     publish: host.publish,
     forward: host.forward,
     emitter: (hook) => kinds.bus.emitter(hook),

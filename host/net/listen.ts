@@ -38,6 +38,8 @@ export interface ListenOptions {
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
   /** Called for each upgrade. @returns why it is refused with 426; `undefined`: it is not */
   refuses?(target: string): string | undefined;
+  /** Whether clients are to connect to another gateway: a proxy that gets 503 asks the next one. */
+  isLeaving?(): boolean;
   /** Called for each other upgrade. @returns whether it is handled; otherwise a connection of the gateway opens. Default: none is */
   takes?(upgrade: Upgrade): boolean;
   /** Maximum number of open connections. A connection beyond the limit is closed at once. Default: no limit. */
@@ -96,6 +98,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (https) server.on("tlsClientError", refuseClearText);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
+      if (options.isLeaving?.()) return refuseUpgrade(new Response(request), socket as Socket, LEAVING, 503);
       const why = options.refuses?.(request.url ?? "");
       if (why !== undefined) return refuseUpgrade(new Response(request), socket as Socket, why, 426);
       const refuse = ({ status, headers: own, body }: HttpRefusal) =>
@@ -179,6 +182,7 @@ function refuseUpgrade(
   response.end(why);
 }
 
+const LEAVING = "This gateway is stopping. Connect to another one.";
 const CLEAR_TEXT = "This port speaks TLS. Use https:// or wss:// instead of http:// or ws://.\n";
 
 /** Answers HTTP without TLS on a TLS port. Node exposes the underlying socket only as `_parent`. */

@@ -1,15 +1,23 @@
 /** Agents: their settings and files, their runs from acceptance to outcome, and the tools they may use. */
 import { homedir } from "node:os";
-import { newOwner } from "@svc/kit/lease";
+import { ownerOf, whenLeaving } from "@svc/kit/ownership";
 import { definePlugin, type Denial, HOOKS, lazy, live } from "@svc/sdk";
-import { AgentDirectory, agentEvent, AgentIdentities, AgentRuns, agents, IdentityFiles } from "@svc/sdk/agents";
+import {
+  AgentDirectory,
+  agentEvent,
+  AgentIdentities,
+  AgentRuns,
+  agents,
+  IdentityFiles,
+  type RunEvent,
+} from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
-import { Credentials, GatewayInfo, panelBasePath } from "@svc/sdk/gateway";
+import { Credentials, GatewayInfo, panelBasePath, Peers } from "@svc/sdk/gateway";
 import { ImageDescriptions } from "@svc/sdk/media";
 import { ModelPolicy, Models } from "@svc/sdk/models";
 import { sessions, Sessions } from "@svc/sdk/sessions";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { Tool, Tools } from "@svc/sdk/tools";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { AgentAdmin } from "./directory/admin.ts";
@@ -40,6 +48,9 @@ const LABELLED = 50;
 /** Choice: milliseconds between sweeps, which announce results and archive sessions of sub-runs. */
 const SWEEP_EVERY_MS = 60_000;
 
+/** Name of the message about an event of a run that another gateway has accepted. */
+const RUN_EVENT = "agents/event";
+
 const setupCode = lazy(() => import("./directory/setup-part.ts"));
 
 export default definePlugin({
@@ -49,9 +60,11 @@ export default definePlugin({
   sections: { "messages.queue": QueueConfig },
   requires: {
     storage: Storage,
+    ownership: Ownership,
     sessions: Sessions,
     models: Models,
     host: GatewayInfo,
+    peers: Peers,
     config: ConfigStore,
     credentials: Credentials,
     tools: live(Tools),
@@ -79,7 +92,10 @@ export default definePlugin({
     const runEvent = gateway.emits(HOOKS.runEvent);
     const env: Environment = {
       services,
-      store: new RunStore(services, clock, newOwner()),
+      store: new RunStore(services),
+      nudge: (owner) => services.ownership.nudge(owner),
+      freed: () => services.ownership.freed(),
+      peers: services.peers,
       agents: directory,
       promptHook: gateway.emits(HOOKS.runPrompt),
       workspacePrompt: (agentId) => prompts.of(agentId),
@@ -96,7 +112,12 @@ export default definePlugin({
         archiveSession: async (key) => void (await gateway.call(sessions.delete, { key })),
       },
       { before: gateway.emits(HOOKS.runBefore), finished: gateway.emits(HOOKS.runFinished) },
-      { trace: (event) => runEvent.emit(event), broadcast: gateway.event(agentEvent), now: () => clock.now() },
+      {
+        trace: (event) => runEvent.emit(event),
+        passOn: (event) => services.peers.tell(RUN_EVENT, event),
+        broadcast: gateway.event(agentEvent),
+        now: () => clock.now(),
+      },
     );
     gateway.configChanged((config, sections) => {
       directory.replace(config);
@@ -182,13 +203,22 @@ export default definePlugin({
 
     // Runs from before a restart wait until the plugins whose tools they need have started.
     gateway.hooks.hostReady.tap(() => runs.open());
-    gateway.hooks.hostStopping.tap(() => runs.gatewayStops());
+    gateway.hooks.hostStopping.tap(() => runs.gatewayStops(services.ownership.others > 0));
+    whenLeaving(
+      gateway,
+      () => services.ownership,
+      () => runs.handOver(),
+    );
     gateway.hooks.credentialsEnded.tap(() => runs.credentialsEnded());
     gateway.start(async () => {
       await versionStore.open();
-      await runs.recover();
+      await runs.recover(await ownerOf(gateway, services.ownership, () => runs.look()));
       if (services.host.url !== undefined) runs.open();
-      return () => runs.stop();
+      const unanswer = services.peers.answer(RUN_EVENT, (event) => runs.heard(event as RunEvent)); // from `passOn`
+      return () => {
+        unanswer();
+        return runs.stop();
+      };
     });
     gateway.after(OPEN_AFTER_MS, () => runs.open());
   },

@@ -21,6 +21,10 @@ export interface ApprovalQueueParts {
   announce(record: ApprovalRecord): boolean | Promise<boolean>;
   announceDecision(record: ApprovalRecord, decision: Decision): void;
   announceExpiry(record: ApprovalRecord): void;
+  /** Called for a question of this gateway that was decided at another one. */
+  decidedElsewhere(record: ApprovalRecord): void;
+  /** Asks the gateway of an owner to look at its questions. */
+  nudge(owner: string): void;
   newId(): string;
 }
 
@@ -110,6 +114,7 @@ export class ApprovalQueue {
       resolvedBy: null,
       usedAt: null,
       grant: null,
+      owner: this.#parts.store.owner.id,
     };
   }
 
@@ -149,7 +154,7 @@ export class ApprovalQueue {
     record: ApprovalRecord,
     decision: Decision,
   ): Promise<{ won: boolean; record: ApprovalRecord | undefined }> {
-    const { store, clock, log, announceDecision } = this.#parts;
+    const { store, clock, log, announceDecision, nudge } = this.#parts;
     const now = clock.now();
     if (!(await store.decide(record, decision, now))) {
       const other = await store.get(record.id);
@@ -162,8 +167,17 @@ export class ApprovalQueue {
     const after: ApprovalRecord = { ...record, ...answer };
     log.info({ id: record.id, decision: said, by: principalId, ...(grant && { grant }) }, "a question was decided");
     announceDecision(after, decision);
+    if (!this.#pending.has(record.id) && record.owner !== null) nudge(record.owner);
     this.#settle(after);
     return { won: true, record: after };
+  }
+
+  /** Settles the questions that were decided at other gateways. */
+  async look(): Promise<void> {
+    for (const record of await this.#parts.store.settled([...this.#pending.keys()])) {
+      if (this.#pending.has(record.id) && record.status === "decided") this.#parts.decidedElsewhere(record);
+      this.#settle(record);
+    }
   }
 
   /** Expires a question unless it is decided. A failed write is retried; the requester is notified only after the write. */

@@ -55,6 +55,7 @@ export const STEPS = [
   // Choice: grants from before the column existed expire 90 days after they were given.
   "UPDATE approval_grants SET expires_at = created_at + 7776000000",
   "CREATE INDEX approval_grants_expires ON approval_grants (expires_at)",
+  "ALTER TABLE approvals ADD COLUMN owner TEXT",
 ];
 
 /** Choice: both limits. */
@@ -105,6 +106,8 @@ export interface ApprovalRecord extends Asked {
   readonly usedAt: number | null;
   /** Grant given with the decision, when its end was chosen. */
   readonly grant: ApprovalGrant | null;
+  /** Where its requester waits, as the id of an `Owner`. */
+  readonly owner: string | null;
 }
 
 /** A decision, with the approver's display name and immutable id. */
@@ -137,6 +140,7 @@ export function insertRecord(record: ApprovalRecord): Statement {
     created_at: record.createdAt,
     expires_at: record.expiresAt,
     resolved_at: record.resolvedAt,
+    owner: record.owner,
   };
   const places = Object.keys(columns).map(() => "?");
   return {
@@ -190,6 +194,7 @@ export function toRecord(row: Row): ApprovalRecord {
     resolvedBy: text(row["resolved_by"]),
     usedAt: time(row["used_at"]),
     grant: granted === null ? null : (JSON.parse(granted) as ApprovalGrant),
+    owner: text(row["owner"]),
   };
 }
 

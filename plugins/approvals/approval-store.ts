@@ -1,7 +1,7 @@
 /** Stores questions and grants in the tables `approvals` and `approval_grants`. */
-import { isGatewayError } from "@svc/sdk";
+import { isGatewayError, unavailable } from "@svc/sdk";
 import type { ApprovalDecision, ApprovalGrantRow } from "@svc/sdk/approvals";
-import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
+import type { Owner, Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import {
   type ApprovalRecord,
   type Decision,
@@ -28,26 +28,41 @@ const HAS_GRANT = `EXISTS (SELECT 1 FROM approval_grants g
 
 export class ApprovalStore {
   readonly #storage: Storage;
+  #owner: Owner | undefined;
 
   constructor(storage: Storage) {
     this.#storage = storage;
   }
 
+  /** Of the questions that are asked here. */
+  get owner(): Owner {
+    return this.#owner ?? unavailable("the plugin approvals is not ready");
+  }
+
+  async open(owner: Owner): Promise<void> {
+    await this.#storage.migrate("approvals", STEPS);
+    this.#owner = owner;
+  }
+
   /**
-   * Expires questions that were pending in an earlier process, since no caller waits for them.
+   * Expires questions of an earlier process, and of gateways that have ended, since no caller waits for them.
    * @param now epoch ms @returns these questions
    */
-  async open(now: number): Promise<readonly ApprovalRecord[]> {
-    await this.#storage.migrate("approvals", STEPS);
-    const pending = await this.#storage.all<Row>("SELECT * FROM approvals WHERE status = 'pending'");
-    if (pending.length === 0) return []; // most starts write nothing
-    await this.#storage.transaction([
-      {
-        sql: "UPDATE approvals SET status = 'expired', reason = 'restart', resolved_at = ? WHERE status = 'pending'",
-        params: [now],
-      },
-    ]);
-    return pending.map((row) => ({ ...toRecord(row), status: "expired", reason: "restart", resolvedAt: now }));
+  async closeLeft(now: number): Promise<readonly ApprovalRecord[]> {
+    const { sql: free, params } = this.owner.free("owner");
+    const left = `status = 'pending' AND ${free}`;
+    const some = await this.#storage.get<Row>(`SELECT 1 AS one FROM approvals WHERE ${left} LIMIT 1`, params);
+    if (!some) return []; // most starts write nothing
+    const sql = `UPDATE approvals SET status = 'expired', reason = 'restart', resolved_at = ? WHERE ${left} RETURNING *`;
+    const [closed] = await this.#storage.transaction([{ sql, params: [now, ...params] }]);
+    return (closed?.rows ?? []).map(toRecord);
+  }
+
+  /** Those of `ids` that are no longer pending. */
+  async settled(ids: readonly string[]): Promise<readonly ApprovalRecord[]> {
+    const places = ids.map(() => "?").join(", ");
+    const sql = `SELECT * FROM approvals WHERE status <> 'pending' AND id IN (${places})`;
+    return ids.length === 0 ? [] : (await this.#storage.all<Row>(sql, ids)).map(toRecord);
   }
 
   /** @returns false: the id exists already */

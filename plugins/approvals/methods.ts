@@ -8,6 +8,7 @@ import {
   invalidRequest,
   matches,
   notFound,
+  pause,
   type ResultOf,
   untilAborted,
 } from "@svc/sdk";
@@ -25,13 +26,15 @@ type Decided = ResultOf<typeof execApproval.waitDecision>;
 /** Choice: maximum characters of an id chosen by a caller, and default rows of `list`. */
 const MAX_ID = 200;
 const LISTED = 50;
+/** Choice: milliseconds between two reads of a question of another gateway. */
+const FOLLOW_MS = 500;
 /** Clients match this text. Spec: §3. */
 const UNKNOWN = "approval expired or not found";
 
 export interface MethodParts {
   readonly queue: ApprovalQueue;
   readonly store: ApprovalStore;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "setTimeout">;
   approvers(): ApproverList;
   /** The current connections. */
   connections(): readonly ConnectionInfo[];
@@ -45,6 +48,17 @@ export function approvalMethods({
   approvers,
   connections,
 }: MethodParts): Handlers<typeof execApproval> {
+  /** A question that was added meanwhile, or whose requester waits at another gateway. */
+  async function waitedFor(id: string, signal: AbortSignal): Promise<ApprovalRecord> {
+    for (;;) {
+      const record = (await store.get(id)) ?? notFound(UNKNOWN);
+      if (record.status !== "pending") return record;
+      const waiting = queue.waiting(id);
+      if (waiting) return waiting;
+      await pause(FOLLOW_MS, clock, signal);
+    }
+  }
+
   return {
     async request(call) {
       const { params, signal } = call;
@@ -68,12 +82,7 @@ export function approvalMethods({
       if (id === "") return invalidRequest("id is missing: the id of the approval to wait for");
       const waiting = queue.waiting(id);
       if (waiting) return decided(await untilAborted(waiting, signal));
-      const record = await store.get(id);
-      if (!record) return notFound(UNKNOWN);
-      // The question may have been added meanwhile.
-      return decided(
-        record.status === "pending" ? await untilAborted(queue.waiting(id) ?? later(store, id), signal) : record,
-      );
+      return decided(await untilAborted(waitedFor(id, signal), signal));
     },
 
     async resolve(call) {
@@ -119,11 +128,6 @@ function requesterOf({ principal, connection }: Call<unknown>): Requester {
 
 function decided({ id, decision, createdAt, expiresAt }: ApprovalRecord): Decided {
   return { id, decision, createdAtMs: createdAt, expiresAtMs: expiresAt };
-}
-
-/** Reads the record again: it ended between the two reads. */
-async function later(store: ApprovalStore, id: string): Promise<ApprovalRecord> {
-  return (await store.get(id)) ?? notFound(UNKNOWN);
 }
 
 /** Spec: §4: the client's display name, else its id. */

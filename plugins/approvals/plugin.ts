@@ -1,6 +1,7 @@
 /** Asks people whether an action may happen, and binds their decision to exactly that action. */
 import { randomUUID } from "node:crypto";
 import { openExecPolicy } from "@svc/kit/exec";
+import { ownerOf, sharedClock } from "@svc/kit/ownership";
 import { definePlugin, live } from "@svc/sdk";
 import {
   ApprovalDecisions,
@@ -13,7 +14,7 @@ import {
 } from "@svc/sdk/approvals";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { Nodes } from "@svc/sdk/nodes";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { APPROVAL_RETENTION, type ApprovalRecord, GRANT_RETENTION } from "./approval-rows.ts";
 import { ApprovalStore } from "./approval-store.ts";
 import { createApprover } from "./approver-service.ts";
@@ -29,20 +30,23 @@ export default definePlugin({
   id: "approvals",
   api: "^1.0.0",
   config: ApprovalsConfig,
-  requires: { storage: Storage, host: GatewayInfo, nodes: live(Nodes) },
+  requires: { storage: Storage, ownership: Ownership, host: GatewayInfo, nodes: live(Nodes) },
   configWarnings: withoutApprovers,
   provides: [Approver, ExecApprovals, ApprovalDecisions],
 
   setup(gateway) {
-    const { clock, log, services } = gateway;
+    const { log, services } = gateway;
+    const { host, ownership } = services;
+    const clock = sharedClock(gateway.clock, ownership);
     let { approvers, ...forwarding } = gateway.config;
     const store = new ApprovalStore(services.storage);
     const requested = gateway.event(execApprovalRequested);
     const resolved = gateway.event(execApprovalResolved);
 
     /** With a list of approvers, only these get the events. */
-    const audience = (connections: readonly string[]) => (approvers === undefined ? {} : { connections });
-    const present = () => approversAmong(approvers, services.host.connections());
+    const audience = (listed: readonly string[]) => (approvers === undefined ? {} : { connections: listed });
+    const connections = () => [...host.connections(), ...host.connectionsElsewhere()];
+    const present = () => approversAmong(approvers, connections());
 
     const queue = new ApprovalQueue({
       store,
@@ -51,11 +55,11 @@ export default definePlugin({
       newId: randomUUID,
       announce(record) {
         const { id, view, createdAt, expiresAt } = record;
-        const connections = present();
-        if (connections.length > 0)
-          requested({ id, request: view, createdAtMs: createdAt, expiresAtMs: expiresAt }, audience(connections));
+        const asked = present();
+        if (asked.length > 0)
+          requested({ id, request: view, createdAtMs: createdAt, expiresAtMs: expiresAt }, audience(asked));
         const shown = chats.ask(record);
-        return connections.length > 0 || (shown ?? false);
+        return asked.length > 0 || (shown ?? false);
       },
       announceDecision(record, { decision, by }) {
         const { id, view, resolvedAt, grant } = record;
@@ -64,6 +68,8 @@ export default definePlugin({
         void chats.settled(record);
       },
       announceExpiry: (record) => void chats.settled(record),
+      decidedElsewhere: (record) => void chats.settled(record),
+      nudge: (owner) => ownership.nudge(owner),
     });
     const chats = createChatForwarding({ view: gateway.own(ApprovalForwarder), config: () => forwarding, log });
 
@@ -74,10 +80,10 @@ export default definePlugin({
         store,
         clock,
         approvers: () => approvers,
-        connections: () => services.host.connections(),
+        connections,
       }),
     );
-    const policy = () => openExecPolicy(services.host.stateDir);
+    const policy = () => openExecPolicy(host.stateDir);
     gateway.serve(execApprovals, policyMethods({ store, clock, policy, nodes: services.nodes }));
     gateway.provide(Approver, createApprover(queue));
     gateway.provide(ExecApprovals, createClaims(store, clock));
@@ -94,10 +100,18 @@ export default definePlugin({
       for (const record of closed) void chats.settled(record);
       closed = [];
     };
+    const closeLeft = async () => {
+      closed = [...closed, ...(await store.closeLeft(clock.now()))];
+      if (host.url !== undefined) tellClosed();
+    };
     gateway.hooks.hostReady.tap(tellClosed);
     gateway.start(async () => {
-      closed = await store.open(clock.now());
-      if (services.host.url !== undefined) tellClosed();
+      const look = async () => {
+        await queue.look();
+        await closeLeft();
+      };
+      await store.open(await ownerOf(gateway, ownership, look));
+      await closeLeft();
       return () => queue.stop();
     });
   },

@@ -1,4 +1,5 @@
 /** Channels: connects agents to chat networks. Owns the extension point, runs the accounts, receives messages and sends texts. */
+import { ownerOf, sharedClock, whenLeaving } from "@svc/kit/ownership";
 import { definePlugin, isGatewayError, lazy, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { ApprovalDecisions, ApprovalForwarder } from "@svc/sdk/approvals";
@@ -19,7 +20,7 @@ import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Documents, Transcription, VideoFrames } from "@svc/sdk/media";
 import { Sessions } from "@svc/sdk/sessions";
 import { Speech } from "@svc/sdk/speech";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { GroupToolPolicy, Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
@@ -42,6 +43,7 @@ import { createLogout } from "./accounts/logout.ts";
 import { messageTool } from "./outbox/message-tool.ts";
 import { menuOf } from "./inbound/commands.ts";
 import { OpenStorage } from "./open-storage.ts";
+import { OwnedAccounts } from "./accounts/owned-accounts.ts";
 import { Outbox } from "./outbox/outbox.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import type { Source } from "./inbound/inbound-message.ts";
@@ -87,6 +89,7 @@ export default definePlugin({
   // Live: a channel stays connected while the plugins of agents or sessions are reloaded.
   requires: {
     storage: Storage,
+    ownership: Ownership,
     host: GatewayInfo,
     config: ConfigStore,
     sessions: live(Sessions),
@@ -106,8 +109,9 @@ export default definePlugin({
   after: ["agents", "commands", "sessions"],
 
   setup(gateway) {
-    const { clock, log, services, signal } = gateway;
+    const { log, services, signal } = gateway;
     const {
+      ownership,
       sessions,
       runs,
       agents,
@@ -121,9 +125,11 @@ export default definePlugin({
       fetching,
       decisions,
     } = services;
+    const clock = sharedClock(gateway.clock, ownership);
     const storage = new OpenStorage(services.storage);
-    const inbound = new InboundStore(storage);
-    const texts = new OutboxStore(storage);
+    const owned = new OwnedAccounts();
+    const inbound = new InboundStore(storage, () => owned.owner);
+    const texts = new OutboxStore(storage, owned);
     const media = new MediaStore(storage);
     const pairing = new Pairing(storage, clock);
     const random = Math.random;
@@ -138,11 +144,13 @@ export default definePlugin({
       receive: (from, message) => receiving.receive(sourceOf(from), message),
       connected: (from) => outbox.connected(from),
       commands: () => menuOf(commands.get()),
+      owned,
     });
     const outbox = new Outbox({
       store: texts,
       media,
       accounts,
+      owned,
       async mirror(sessionKey, message, alongside) {
         const known = sessions.get();
         if (known) await known.append(sessionKey, [message], alongside);
@@ -278,10 +286,10 @@ export default definePlugin({
     /** Without a configured channel there is nothing to do, and storage is not read. */
     const follow = async () => {
       if (!isOpen || signal.aborted) return;
-      accounts.reconcile();
-      answering.recheck();
-      if (accounts.configured().length === 0 && !storage.isOpen) return;
       await withStorage(async () => {
+        await accounts.reconcile();
+        answering.recheck();
+        if (accounts.configured().length === 0 && !storage.isOpen) return;
         await pairing.load(); // access depends on it
         await Promise.all([answering.recover(), outbox.recover()]);
       });
@@ -292,6 +300,11 @@ export default definePlugin({
     };
     // Accounts start, and unfinished messages are resumed, once the tools of all plugins are available.
     gateway.hooks.hostReady.tap(open);
+    whenLeaving(
+      gateway,
+      () => ownership,
+      () => owned.leave(() => Promise.all([accounts.leave(), outbox.settled()])),
+    );
     gateway.hooks.pluginState.tap(follow);
     gateway.hooks.configChanged.tap(follow);
     gateway.after(OPEN_AFTER_MS, open);
@@ -299,6 +312,13 @@ export default definePlugin({
     gateway.extend(Retention, "channels", CHANNEL_RETENTION);
     gateway.busy(() => outbox.isBusy);
     gateway.start(async () => {
+      const owner = await ownerOf(gateway, ownership, follow);
+      owned.open(owner);
+      const cut = () => {
+        outbox.cut();
+        void accounts.stop();
+      };
+      owner.signal.addEventListener("abort", cut, { once: true, signal });
       if (host.url !== undefined) await open();
       return async () => {
         await outbox.stop();

@@ -99,8 +99,11 @@ const CONTEXT = [
   "CREATE INDEX channel_context_at ON channel_context (at)",
 ];
 
+/** `owner`: the gateway that answers an accepted message. */
+const OWNER = ["ALTER TABLE channel_inbound ADD COLUMN owner TEXT"];
+
 /** Append only. */
-export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX, ...ORIGIN, ...MEDIA, ...PAIRING, ...CONTEXT];
+export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX, ...ORIGIN, ...MEDIA, ...PAIRING, ...CONTEXT, ...OWNER];
 
 const KEEP_MS = 3 * 86_400_000;
 

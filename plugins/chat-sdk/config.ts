@@ -70,7 +70,7 @@ export function accountsOf(config: Static<typeof ChatSdkConfig>): ChannelAccount
     };
     const known = Object.entries(given).filter(([, value]) => value !== undefined);
     const settings: Settings = { ...DEFAULTS, ...Object.fromEntries(known) };
-    return { isConfigured: settings.adapter !== "", settings };
+    return { isConfigured: settings.adapter !== "", isShared: true, settings };
   });
   // Choice: most networks cannot edit messages, so that a draft is only shown where the owner asks for it.
   return accounts.map((account) => ({ streaming: "off", ...account }));

@@ -3,6 +3,7 @@ import { definePlugin, lazy, live } from "@svc/sdk";
 import { AgentRuns } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import { ChatCommands } from "@svc/sdk/commands";
+import { Peers } from "@svc/sdk/gateway";
 import { Sessions } from "@svc/sdk/sessions";
 import { Speech } from "@svc/sdk/speech";
 import { Retention, Storage } from "@svc/sdk/storage";
@@ -24,6 +25,7 @@ export default definePlugin({
     sessions: Sessions,
     runs: AgentRuns,
     storage: Storage,
+    peers: Peers,
     chatCommands: live(ChatCommands),
     speech: live(Speech),
   },
@@ -33,7 +35,7 @@ export default definePlugin({
     const { clock, log, services } = gateway;
     const { sessions, runs, storage, chatCommands, speech } = services;
     const emit = gateway.event(chatEvent);
-    const sent = createSentRuns();
+    const sent = createSentRuns(services.peers);
     const aborts = createAborts({ sessions, runs, sent });
     const emitSoon: typeof emit = (payload) => void clock.setTimeout(() => emit(payload), 0);
     const commands = createCommandLog(storage);

@@ -1,5 +1,7 @@
 /** Runs that `chat.send` started, from the request until their end, with the session key of the caller, who may abort them. */
 
+import type { Peers } from "@svc/sdk/gateway";
+
 /** Choice: far more than can run at once; above it the oldest is dropped, and its canonical key counts as the caller's key. */
 const MAX_REMEMBERED = 10_000;
 
@@ -21,21 +23,29 @@ export interface SentRuns {
   readonly size: number;
 }
 
-export function createSentRuns(): SentRuns {
+/** Topic of the keys of the runs that were sent to each gateway. */
+const SENT = "chat/sent";
+
+export function createSentRuns(peers: Pick<Peers, "share" | "shared">): SentRuns {
   const runs = new Map<string, SentRun>();
+  const drop = (runId: string) => {
+    if (runs.delete(runId)) peers.share(SENT, runId, undefined);
+  };
+  const elsewhere = (runId: string) => peers.shared(SENT).find(({ key }) => key === runId)?.value as string | undefined; // shared below
   return {
     add(runId, rawKey, start) {
       const settled = start.catch(() => undefined);
       if (runs.has(runId)) return false;
       runs.set(runId, { rawKey, settled });
+      peers.share(SENT, runId, rawKey);
       for (const oldest of runs.keys()) {
         if (runs.size <= MAX_REMEMBERED) break;
-        runs.delete(oldest);
+        drop(oldest);
       }
       return true;
     },
-    delete: (runId) => void runs.delete(runId),
-    rawKey: (runId) => runs.get(runId)?.rawKey,
+    delete: drop,
+    rawKey: (runId) => runs.get(runId)?.rawKey ?? elsewhere(runId),
     async settled(rawKey) {
       await Promise.all([...runs.values()].filter((run) => run.rawKey === rawKey).map((run) => run.settled));
     },

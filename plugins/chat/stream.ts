@@ -44,7 +44,9 @@ export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (eve
   }
 
   return (event) => {
-    if (event.outcome) {
+    if (event.isForeign) {
+      if (event.outcome) sent.delete(event.runId);
+    } else if (event.outcome) {
       lastDeltaAt.delete(event.runId);
       emit(ending(event.outcome, event.seq, sent.rawKey(event.runId)), { droppable: false });
       sent.delete(event.runId);

@@ -54,6 +54,10 @@ export default definePlugin({
     gateway.serve(config, {
       get: () => store.snapshot(),
       schema: () => ({ ...store.schema(), generatedAt: new Date(clock.now()).toISOString() }),
+      async move({ params: { to }, principal }) {
+        const isMoved = await store.move(to, { actor: principal.id, action: "config.move" });
+        return { ok: true as const, isMoved };
+      },
       ...createWrites({ store, restarts, sentinel, post, clock, log }),
     });
 

@@ -1,6 +1,6 @@
 /** Cron: scheduled jobs; every scheduled run is recorded exactly once. */
 import { randomUUID } from "node:crypto";
-import { newOwner } from "@svc/kit/lease";
+import { ownerOf, sharedClock } from "@svc/kit/ownership";
 import { definePlugin, GATEWAY_WORDS, live } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
@@ -9,7 +9,7 @@ import { GatewayInfo } from "@svc/sdk/gateway";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Secrets } from "@svc/sdk/secrets";
 import { sessions, Sessions } from "@svc/sdk/sessions";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { type Owner, Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
 import { CronConfig } from "./config.ts";
@@ -34,6 +34,7 @@ export default definePlugin({
   config: CronConfig,
   requires: {
     storage: Storage,
+    ownership: Ownership,
     sessions: Sessions,
     agents: AgentDirectory,
     runs: AgentRuns,
@@ -45,8 +46,9 @@ export default definePlugin({
   },
 
   setup(gateway) {
-    const { clock, config, log, services, signal } = gateway;
-    const { storage, agents, runs, events, delivery, outbound, secrets } = services;
+    const { config, log, services, signal } = gateway;
+    const { storage, ownership, agents, runs, events, delivery, outbound, secrets } = services;
+    const clock = sharedClock(gateway.clock, ownership);
     /** Spec: http/config.md §7.5. */
     const isEnabled = config.enabled && !process.env["SVC_SKIP_CRON"]?.trim();
     const publish = gateway.event(cronEvent);
@@ -60,7 +62,6 @@ export default definePlugin({
       runs,
       events,
       config,
-      owner: newOwner(),
       notifications: {
         delivery,
         outbound,
@@ -113,12 +114,13 @@ export default definePlugin({
     gateway.extend(Retention, "cron", CRON_RETENTION);
     gateway.busy(() => runner.size > 0);
 
+    let owner: Owner | undefined;
     let opened: Promise<void> | undefined;
     /** Starts the scheduler. Waits for `hostReady`, so that an agent has the tools of every plugin. */
     const open = (): Promise<void> =>
       (opened ??= (async () => {
         await loadCalendarIfNeeded(store);
-        await runner.open();
+        if (owner) await runner.open(owner);
         if (isEnabled) await scheduler.open();
       })().catch((error: unknown) => {
         opened = undefined;
@@ -126,9 +128,10 @@ export default definePlugin({
       }));
     gateway.hooks.hostReady.tap(open);
     gateway.hooks.configChanged.tap(() => scheduler.checkZone());
-    gateway.hooks.hostStopping.tap(() => runner.pause());
+    gateway.hooks.hostStopping.tap(() => runner.pause()); // the other gateways have the schedule, too
     gateway.start(async () => {
       await store.open();
+      owner = await ownerOf(gateway, ownership, () => runner.look());
       if (services.host.url !== undefined) await open();
       return async () => {
         await scheduler.stop();

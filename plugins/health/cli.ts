@@ -1,9 +1,10 @@
 /** `svc gateway health|status|probe`: queries a running gateway. */
 import { isGatewayError, type Method, type ResultOf } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, showFindings, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { detailsCode } from "@svc/sdk/errors";
-import { health } from "@svc/sdk/health";
+import { gateways, health } from "@svc/sdk/health";
+import { gatewayFindings, listLines } from "./gateways-report.ts";
 import { healthLines, type ProbeReport, probeLines, statusLines } from "./report.ts";
 
 /** The only scope the probe needs. */
@@ -30,6 +31,27 @@ export default defineCommands([
       withGateway(context, ["operator.admin"], async (client) =>
         show(context, await client.call(health.status, {}), statusLines),
       ),
+  },
+  {
+    name: "gateways list",
+    summary: "List the gateways on one database, with their load and what each of them owns",
+    examples: ["svc gateways list", "svc gateways list --json"],
+    run: (context) =>
+      withGateway(context, READ, async (client) => show(context, await client.call(gateways.list, {}), listLines)),
+  },
+  {
+    name: "gateways doctor",
+    summary: "Check clocks, leases and configurations of the gateways on one database",
+    options: [{ flags: "--running", description: "query the running gateway of the state directory" }],
+    examples: ["svc gateways doctor --running", "svc gateways doctor --running --json"],
+    async run(context) {
+      if (context.options["running"] !== true) {
+        show(context, { findings: [] }, () => ["Gateways are checked only by a running one."]);
+        return 0;
+      }
+      const all = await withGateway(context, READ, (client) => client.call(gateways.list, {}));
+      return showFindings(context, gatewayFindings(all, Date.now()));
+    },
   },
   {
     name: "gateway probe",

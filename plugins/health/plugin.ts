@@ -3,34 +3,51 @@ import { randomUUID } from "node:crypto";
 import { coversScope, definePlugin, isGatewayError, live, optional } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
-import { GatewayInfo } from "@svc/sdk/gateway";
-import { health, healthEvent, presenceEvent } from "@svc/sdk/health";
+import { ConfigStore } from "@svc/sdk/config";
+import { GatewayInfo, Peers } from "@svc/sdk/gateway";
+import { gateways, health, healthEvent, presenceEvent } from "@svc/sdk/health";
 import { Heartbeats, SystemEvents } from "@svc/sdk/heartbeat";
 import { Models } from "@svc/sdk/models";
 import { Sessions } from "@svc/sdk/sessions";
+import { Ownership } from "@svc/sdk/storage";
+import { createLoad, listGateways, LOAD } from "./gateways.ts";
 import { thisMachine } from "./machine.ts";
-import { createPresence } from "./presence.ts";
+import { createPresence, type SharedEntry } from "./presence.ts";
 import { createHealthRefresh, MAX_AGE_MS } from "./refresh.ts";
 import { gatewayStatus } from "./status.ts";
 import { healthSummary, pluginHealth } from "./summary.ts";
 import { createSystemEvent } from "./system-event.ts";
+
+/** What gateways on the same state tell each other: entries of the list of clients. */
+const PRESENCE = "health/presence";
+/** Choice: milliseconds in which changes at other gateways become one event. */
+const ELSEWHERE_MS = 500;
 
 export default definePlugin({
   id: "health",
   api: "^1.0.0",
   requires: {
     gateway: GatewayInfo,
+    peers: Peers,
     sessions: optional(Sessions),
     agents: optional(AgentDirectory),
     models: optional(Models),
     heartbeats: live(Heartbeats),
     events: live(SystemEvents),
     delivery: live(Delivery),
+    ownership: live(Ownership),
+    config: ConfigStore,
   },
 
   setup(gateway) {
     const { clock, log, services, hooks } = gateway;
-    const presence = createPresence(() => thisMachine(services.gateway.version), clock);
+    const { peers } = services;
+    const presence = createPresence({
+      self: () => thisMachine(services.gateway.version),
+      clock,
+      share: (key, shared) => peers.share(PRESENCE, key, shared),
+      others: () => peers.shared(PRESENCE).map(({ key, value }) => ({ key, ...(value as Omit<SharedEntry, "key">) })), // shared by this plugin
+    });
     const presenceChanged = gateway.event(presenceEvent);
     const refresh = createHealthRefresh({
       clock,
@@ -68,6 +85,17 @@ export default definePlugin({
       }),
     });
 
+    let isStopping = false;
+    hooks.hostStopping.tap(() => void (isStopping = true));
+    const ownership = () => services.ownership.get();
+    const load = createLoad({
+      info: services.gateway,
+      ownership,
+      configHash: async () => (await services.config.snapshot()).running?.hash ?? "",
+      isStopping: () => isStopping,
+    });
+    gateway.serve(gateways, { list: listGateways({ peers, ownership, load }) });
+
     hooks.hello.tap((snapshot) => ({
       ...snapshot,
       presence: presence.list(),
@@ -83,6 +111,22 @@ export default definePlugin({
       if (presence.disconnected(connection)) presenceChanged({ presence: presence.list() });
     });
     gateway.every(MAX_AGE_MS, () => refresh.request());
-    gateway.start(() => () => refresh.stop());
+    gateway.start(() => {
+      presence.begin();
+      let cancel: (() => void) | undefined;
+      const unfollow = peers.follow(PRESENCE, () => {
+        cancel ??= clock.setTimeout(() => {
+          cancel = undefined;
+          presenceChanged({ presence: presence.list() });
+        }, ELSEWHERE_MS);
+      });
+      const unanswer = peers.answer(LOAD, load);
+      return () => {
+        unanswer();
+        unfollow();
+        cancel?.();
+        refresh.stop();
+      };
+    });
   },
 });

@@ -24,6 +24,8 @@ export interface SelfFacts {
 }
 
 export interface PresenceList {
+  /** Tells other gateways about this one. */
+  begin(): void;
   /** Adds an accepted connection. @returns whether its client is tracked */
   connected(connection: ConnectionInfo): boolean;
   /** Removes a closed connection. @returns whether it belonged to a tracked client */
@@ -39,9 +41,30 @@ interface Tracked {
   readonly connections: Set<string>;
 }
 
-/** @param self called at the first listing. @param clock epoch ms */
-export function createPresence(self: () => SelfFacts, clock: { now(): number }): PresenceList {
-  let own: Omit<Presence, "ts"> | undefined;
+/** An entry, as gateways on the same state tell each other. */
+export interface SharedEntry {
+  readonly key: string;
+  readonly entry: Presence;
+  /** Its last connection has not closed. */
+  readonly isConnected: boolean;
+}
+
+export interface PresenceOptions {
+  /** Called once, at the first use. */
+  readonly self: () => SelfFacts;
+  /** epoch ms */
+  readonly clock: { now(): number };
+  /** Tells other gateways about an entry of this one; `undefined`: it is gone. */
+  readonly share: (key: string, shared: Omit<SharedEntry, "key"> | undefined) => void;
+  /** Entries of other gateways. */
+  readonly others: () => readonly SharedEntry[];
+}
+
+/** Key of the entry of the gateway itself. */
+const SELF = "self";
+
+export function createPresence({ self, clock, share, others }: PresenceOptions): PresenceList {
+  let known: Omit<Presence, "ts"> | undefined;
   /** The entries by key, sorted by their field `ts`, oldest first. */
   const tracked = new Map<string, Tracked>();
 
@@ -55,18 +78,27 @@ export function createPresence(self: () => SelfFacts, clock: { now(): number }):
     return item;
   }
 
+  const itself = () => (known ??= withText({ ...self(), mode: "gateway", reason: "self" }));
+  const tell = (key: string, { entry, connections }: Tracked) =>
+    share(key, { entry, isConnected: connections.size > 0 });
+
   function prune(): void {
     const oldest = clock.now() - PRESENCE_TTL_MS;
     for (const [key, { entry, connections }] of tracked) {
       const expired = connections.size === 0 && entry.ts < oldest;
-      if (expired || tracked.size >= MAX_ENTRIES) tracked.delete(key);
+      if (!expired && tracked.size < MAX_ENTRIES) continue;
+      tracked.delete(key);
+      share(key, undefined);
     }
   }
 
   return {
     connected(connection) {
       if (!isTracked(connection)) return false;
-      upsert(keyOf(connection), entryOf(connection)).connections.add(connection.id);
+      const key = keyOf(connection);
+      const item = upsert(key, entryOf(connection));
+      item.connections.add(connection.id);
+      tell(key, item);
       prune();
       return true;
     },
@@ -74,23 +106,34 @@ export function createPresence(self: () => SelfFacts, clock: { now(): number }):
       const key = keyOf(connection);
       const item = tracked.get(key);
       if (!item?.connections.delete(connection.id)) return false;
-      if (item.connections.size === 0) upsert(key, withText({ ...item.entry, reason: "disconnect" }));
+      if (item.connections.size === 0) tell(key, upsert(key, withText({ ...item.entry, reason: "disconnect" })));
       prune();
       return true;
     },
     reported(key, fields) {
       prune();
       const known = tracked.get(key.toLowerCase())?.entry;
-      upsert(key.toLowerCase(), fields);
+      tell(key.toLowerCase(), upsert(key.toLowerCase(), fields));
       return known;
     },
+    begin: () => share(SELF, { entry: { ...itself(), ts: clock.now() }, isConnected: true }),
     list() {
       const now = clock.now();
-      const live = [...tracked.values()].filter(
-        ({ entry, connections }) => connections.size > 0 || entry.ts >= now - PRESENCE_TTL_MS,
+      const own = itself();
+      const here = [...tracked].map(([key, { entry, connections }]) => ({
+        key,
+        entry,
+        isConnected: connections.size > 0,
+      }));
+      const elsewhere = others().filter(({ key }) => !tracked.has(key));
+      const live = [...here, ...elsewhere].filter(
+        ({ entry, isConnected }) => isConnected || entry.ts >= now - PRESENCE_TTL_MS,
       );
-      own ??= withText({ ...self(), mode: "gateway", reason: "self" });
-      return [{ ...own, ts: now }, ...live.map(({ entry }) => entry).toReversed()];
+      const newestFirst = live
+        .map(({ entry }) => entry)
+        .toReversed()
+        .toSorted((one, other) => other.ts - one.ts);
+      return [{ ...own, ts: now }, ...newestFirst].slice(0, MAX_ENTRIES);
     },
   };
 }

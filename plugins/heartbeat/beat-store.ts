@@ -1,11 +1,14 @@
 /** The last heartbeat of each agent, and the turns whose outcome has not been handled. Tables `heartbeat_beats`, `heartbeat_runs`. */
-import type { Retention, Storage } from "@svc/sdk/storage";
+import type { Owner, Retention, Storage } from "@svc/sdk/storage";
 
 /** Migration steps, appended to those of the events. */
 export const BEAT_STEPS: readonly string[] = [
   "CREATE TABLE heartbeat_beats (agent_id TEXT PRIMARY KEY, last_at BIGINT NOT NULL)",
   "CREATE TABLE heartbeat_runs (run_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, session_key TEXT NOT NULL, reason TEXT NOT NULL)",
 ];
+
+/** Appended after those of the events. */
+export const OWNER_STEPS: readonly string[] = ["ALTER TABLE heartbeat_runs ADD COLUMN owner TEXT"];
 
 /** Choice: a year. An agent with a longer interval starts a new interval. */
 export const BEAT_RETENTION: Retention = {
@@ -51,25 +54,28 @@ export class BeatStore {
     return claimed?.changes === 1;
   }
 
-  async began({ runId, agentId, sessionKey, reason }: Beat): Promise<void> {
-    const sql = "INSERT INTO heartbeat_runs (run_id, agent_id, session_key, reason) VALUES (?, ?, ?, ?)";
-    await this.#storage.transaction([{ sql, params: [runId, agentId, sessionKey, reason] }]);
+  async began({ runId, agentId, sessionKey, reason }: Beat, owner: Owner): Promise<void> {
+    const sql = "INSERT INTO heartbeat_runs (run_id, agent_id, session_key, reason, owner) VALUES (?, ?, ?, ?, ?)";
+    await this.#storage.transaction([{ sql, params: [runId, agentId, sessionKey, reason, owner.id] }]);
   }
 
-  async settled(runId: string): Promise<void> {
-    await this.#storage.transaction([{ sql: "DELETE FROM heartbeat_runs WHERE run_id = ?", params: [runId] }]);
+  async settled(runId: string, owner: Owner): Promise<void> {
+    const sql = "DELETE FROM heartbeat_runs WHERE run_id = ? AND owner = ?";
+    await this.#storage.transaction([{ sql, params: [runId, owner.id] }]);
   }
 
-  async unsettled(): Promise<Beat[]> {
-    const sql = "SELECT run_id, agent_id, session_key, reason FROM heartbeat_runs";
-    const rows = await this.#storage.all<{ run_id: string; agent_id: string; session_key: string; reason: string }>(
-      sql,
-    );
-    return rows.map((row) => ({
-      runId: row.run_id,
-      agentId: row.agent_id,
-      sessionKey: row.session_key,
-      reason: row.reason,
+  /** Takes over turns of gateways that have ended. */
+  async takeOver(owner: Owner): Promise<Beat[]> {
+    const free = owner.free("owner");
+    const orphan = `SELECT run_id FROM heartbeat_runs WHERE ${free.sql} LIMIT 1`;
+    if (!(await this.#storage.get(orphan, free.params))) return []; // a start writes nothing, so that it succeeds with a full disk
+    const sql = `UPDATE heartbeat_runs SET owner = ? WHERE ${free.sql} RETURNING run_id, agent_id, session_key, reason`;
+    const [taken] = await this.#storage.transaction([{ sql, params: [owner.id, ...free.params] }]);
+    return (taken?.rows ?? []).map((row) => ({
+      runId: String(row["run_id"]),
+      agentId: String(row["agent_id"]),
+      sessionKey: String(row["session_key"]),
+      reason: String(row["reason"]),
     }));
   }
 }

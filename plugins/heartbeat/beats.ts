@@ -1,9 +1,18 @@
 /** Runs heartbeats: decides, starts the turn, and reports its outcome to people and clients. */
-import { type Clock, GATEWAY_WORDS, isGatewayError, type Live, type Logger, type Principal } from "@svc/sdk";
+import {
+  type Clock,
+  GATEWAY_WORDS,
+  isGatewayError,
+  type Live,
+  type Logger,
+  type Principal,
+  unavailable,
+} from "@svc/sdk";
 import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery, DeliveryOutcome } from "@svc/sdk/channels";
 import type { HeartbeatReport, HeartbeatSettings, HeartbeatVisibility, SystemEvent } from "@svc/sdk/heartbeat";
 import type { Sessions } from "@svc/sdk/sessions";
+import type { Owner } from "@svc/sdk/storage";
 import { isWithin } from "./active-hours.ts";
 import type { Beat, BeatStore } from "./beat-store.ts";
 import { gateOf, saysNothing, worthless } from "./decision.ts";
@@ -32,7 +41,7 @@ const BUILT_IN: HeartbeatVisibility = { showOk: false, showAlerts: true, useIndi
 const OK_TEXT = "HEARTBEAT_OK";
 
 interface BeatSources {
-  readonly beats: Pick<BeatStore, "began" | "settled" | "unsettled">;
+  readonly beats: Pick<BeatStore, "began" | "settled" | "takeOver">;
   readonly events: Pick<EventStore, "waiting">;
   readonly runs: Pick<AgentRuns, "start" | "active" | "isBusy" | "state" | "wait">;
   readonly agents: Pick<AgentDirectory, "heartbeat" | "list" | "timeZone">;
@@ -57,27 +66,33 @@ export class Beats {
   readonly #starting = new Set<string>();
   /** Outcomes that are being handled, by run. */
   readonly #settling = new Map<string, Promise<void>>();
+  #owner: Owner | undefined;
   #isStopped = false;
 
   constructor(sources: BeatSources) {
     this.#sources = sources;
   }
 
-  /** Loads unhandled turns of a former process or generation. */
-  async recover(): Promise<void> {
-    for (const beat of await this.#sources.beats.unsettled()) this.#open.set(beat.runId, beat);
+  /** Takes over unhandled turns of gateways and generations that have ended. @param owner of the turns from now on */
+  async recover(owner: Owner): Promise<void> {
+    this.#owner = owner;
+    for (const beat of await this.#sources.beats.takeOver(owner)) this.#open.set(beat.runId, beat);
+  }
+
+  async #settled(runId: string): Promise<void> {
+    if (this.#owner) await this.#sources.beats.settled(runId, this.#owner);
   }
 
   /** Handles ended turns that have not been handled. To be called once channels can be used, and regularly. */
   async catchUp(): Promise<void> {
-    const { runs, beats } = this.#sources;
+    const { runs } = this.#sources;
     for (const [runId, beat] of this.#open) {
       if (this.#starting.has(runId)) continue;
       const status = (await runs.state(runId))?.status;
       if (status === "accepted" || status === "running") continue;
       const outcome = status === undefined ? undefined : await runs.wait(runId, 0);
       if (outcome) await this.#settle(beat, outcome);
-      else if (status === undefined && this.#open.delete(runId)) await beats.settled(runId); // it was never accepted
+      else if (status === undefined && this.#open.delete(runId)) await this.#settled(runId); // it was never accepted
     }
   }
 
@@ -137,7 +152,8 @@ export class Beats {
     }
     const beat = { runId: newRunId(), agentId, sessionKey, reason };
     const request = await this.#request(beat, settings, waiting, file);
-    await beats.began(beat);
+    const owner = this.#owner ?? unavailable("the plugin heartbeat is starting", { retryAfterMs: 500 });
+    await beats.began(beat, owner);
     this.#open.set(beat.runId, beat);
     this.#starting.add(beat.runId);
     try {
@@ -145,7 +161,7 @@ export class Beats {
       return "started";
     } catch (error) {
       this.#open.delete(beat.runId);
-      await beats.settled(beat.runId);
+      await this.#settled(beat.runId);
       if (wake.isForEvents || !isGatewayError(error)) throw error; // wakes for events are retried
       this.#tell({ status: "failed", reason: error.message });
       return "skipped";
@@ -201,12 +217,12 @@ export class Beats {
 
   /** Never rejects: a later `catchUp` retries after a failure. */
   async #conclude(beat: Beat, outcome: RunOutcome): Promise<void> {
-    const { agents, beats, log } = this.#sources;
+    const { agents, log } = this.#sources;
     try {
       const settings = agents.heartbeat(beat.agentId);
       const result = settings && resultOf(outcome, settings, this.#visibility);
       const report = result && (await this.#told(beat, outcome, settings, result));
-      await beats.settled(beat.runId);
+      await this.#settled(beat.runId);
       this.#open.delete(beat.runId);
       this.#tell(report ?? { status: "skipped", reason: "disabled" });
     } catch (error) {

@@ -2,7 +2,7 @@
 import type { Origin } from "@svc/sdk";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
 import type { Retention, Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
-import { BEAT_STEPS } from "./beat-store.ts";
+import { BEAT_STEPS, OWNER_STEPS } from "./beat-store.ts";
 import { likenessOf, storedText } from "./event-text.ts";
 import { type Folded, summaryOf, type WaitingEvent } from "./summary.ts";
 
@@ -85,7 +85,7 @@ export class EventStore {
   }
 
   open(): Promise<void> {
-    return this.#storage.migrate("heartbeat", [...STEPS, ...BEAT_STEPS, ...LATER_STEPS]);
+    return this.#storage.migrate("heartbeat", [...STEPS, ...BEAT_STEPS, ...LATER_STEPS, ...OWNER_STEPS]);
   }
 
   /** @param now epoch ms */

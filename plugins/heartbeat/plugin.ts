@@ -1,12 +1,13 @@
 /** Heartbeat: runs agents at regular intervals, reports events to sessions, and wakes sessions for urgent ones. */
 import { randomUUID } from "node:crypto";
+import { ownerOf, sharedClock, whenLeaving } from "@svc/kit/ownership";
 import { definePlugin, live, originOf } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { heartbeat, heartbeatEvent, type HeartbeatReport, Heartbeats, SystemEvents } from "@svc/sdk/heartbeat";
 import { Sessions } from "@svc/sdk/sessions";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { type Owner, Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { BEAT_RETENTION, BeatStore } from "./beat-store.ts";
 import { Beats } from "./beats.ts";
 import { EVENT_RETENTION, EventStore } from "./event-store.ts";
@@ -21,6 +22,8 @@ import { heartbeatFile } from "./workspace-file.ts";
 const SWEEP_EVERY_MS = 60_000;
 /** Choice: delay in milliseconds after which heartbeats start if the hook `hostReady` is not called. */
 const OPEN_AFTER_MS = 1_000;
+/** What the gateway owns that runs the heartbeats. */
+const SCHEDULE = "heartbeat/schedule";
 /** Reason of events from the method `wake`. Spec: http/sessions-routing.md §7.2. */
 const WAKE_REASON = "wake";
 
@@ -29,6 +32,7 @@ export default definePlugin({
   api: "^1.0.0",
   requires: {
     storage: Storage,
+    ownership: Ownership,
     runs: AgentRuns,
     agents: AgentDirectory,
     sessions: Sessions,
@@ -38,8 +42,9 @@ export default definePlugin({
   provides: [SystemEvents, Heartbeats],
 
   setup(gateway) {
-    const { clock, log, services, signal } = gateway;
-    const { storage, runs, agents, sessions, delivery } = services;
+    const { log, services, signal } = gateway;
+    const { storage, ownership, runs, agents, sessions, delivery } = services;
+    const clock = sharedClock(gateway.clock, ownership);
     const store = new EventStore(storage);
     const beatStore = new BeatStore(storage);
     const folding = new Folding({ store, clock, log });
@@ -150,17 +155,43 @@ export default definePlugin({
     gateway.extend(Retention, "heartbeat-events", EVENT_RETENTION);
     gateway.extend(Retention, "heartbeats", BEAT_RETENTION);
 
+    let owner: Owner | undefined;
+    let isOpen = false;
+    let leads = false;
+    /** One gateway runs the heartbeats, and wakes the sessions whose urgent events another one has left. */
+    const lead = async () => {
+      if (!isOpen || leads || !(await owner?.take(SCHEDULE))) return;
+      await schedule.open();
+      await wakes.requestAll();
+      leads = true;
+    };
     // Like runs from before a restart, heartbeats wait until the tools of all plugins are available.
     const open = async () => {
-      await wakes.open();
-      await schedule.open();
+      isOpen = true;
+      wakes.open();
+      await lead();
       await beats.catchUp();
     };
+    const takeOver = async () => {
+      if (owner) await beats.recover(owner);
+      await lead();
+    };
+    whenLeaving(
+      gateway,
+      () => ownership,
+      async () => {
+        isOpen = leads = false;
+        schedule.stop();
+        await owner?.release(SCHEDULE);
+      },
+    );
     gateway.hooks.hostReady.tap(open);
     gateway.start(async () => {
       await store.open();
+      owner = await ownerOf(gateway, ownership, takeOver);
+      owner.signal.addEventListener("abort", () => schedule.stop(), { once: true, signal });
       await telling.catchUp();
-      await beats.recover();
+      await beats.recover(owner);
       if (services.host.url !== undefined) await open();
       return async () => {
         schedule.stop();

@@ -83,16 +83,9 @@ export class Wakes {
     this.request({ agentId, sessionKey, reason, isForEvents: true }, delayMs);
   }
 
-  /** To be called once runs can start: wakes sessions with urgent events. May be called again, even after a failure. */
-  async open(): Promise<void> {
-    if (this.#isOpen || this.#isStopped) return;
-    this.#isOpen = true;
-    try {
-      await this.requestAll();
-    } catch (error) {
-      this.#isOpen = false;
-      throw error;
-    }
+  /** To be called once runs can start. Safe to call twice. */
+  open(): void {
+    this.#isOpen = !this.#isStopped;
   }
 
   /** Wakes all sessions that have urgent events, or those of one agent. */

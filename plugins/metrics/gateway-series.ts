@@ -1,6 +1,7 @@
 /** Series of the gateway and its process; process series have the names that Node.js dashboards expect. Pure. */
 import type { Family } from "./exposition.ts";
 import type { LoopDelay } from "./loop-delay.ts";
+import type { Ownership } from "@svc/sdk/storage";
 
 export interface GatewayFacts {
   readonly version: string;
@@ -25,10 +26,12 @@ export interface GatewayFacts {
   readonly cpu: { readonly user: number; readonly system: number };
   /** Start of the process. epoch ms */
   readonly processStartedAt: number;
+  /** Absent: no storage plugin runs. */
+  readonly ownership: Pick<Ownership, "aheadMs" | "lease" | "others"> | undefined;
 }
 
 export function gatewaySeries(facts: GatewayFacts): Family[] {
-  const { version, nodeVersion, roles, delay, memory, cpu, now, startedAt, processStartedAt } = facts;
+  const { version, nodeVersion, roles, delay, memory, cpu, now, startedAt, processStartedAt, ownership } = facts;
   const gauge = (name: string, help: string, value: number | undefined): Family => {
     return { name, help, type: "gauge", samples: value === undefined ? [] : [{ value }] };
   };
@@ -61,6 +64,22 @@ export function gatewaySeries(facts: GatewayFacts): Family[] {
         return { labels: { role }, value: roles.filter((one) => one === role).length };
       }),
     },
+    gauge(
+      "svc_gateways",
+      "Gateways that use the state of this one, this one among them",
+      ownership && ownership.others + 1,
+    ),
+    gauge(
+      "svc_lease_seconds",
+      "Time for which this gateway acts without a renewal of its lease; absent: it needs none",
+      ownership?.lease.leftMs === undefined ? undefined : ownership.lease.leftMs / 1_000,
+    ),
+    counter("svc_lease_losses_total", "How often this gateway lost its lease", ownership?.lease.losses ?? 0),
+    gauge(
+      "svc_database_clock_ahead_seconds",
+      "Time by which the clock of the database is ahead of that of this machine",
+      ownership?.lease.leftMs === undefined ? undefined : ownership.aheadMs / 1_000,
+    ),
     lag("p50", "Median", delay?.p50),
     lag("p99", "99th percentile of the", delay?.p99),
     lag("max", "Longest", delay?.max),

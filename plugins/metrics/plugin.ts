@@ -1,7 +1,8 @@
 /** Metrics of the gateway and its plugins, for Prometheus. */
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, live } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { PluginControl } from "@svc/sdk/plugins";
+import { Ownership } from "@svc/sdk/storage";
 import { CONTENT_TYPE, expose } from "./exposition.ts";
 import { gatewaySeries } from "./gateway-series.ts";
 import { createLoopDelayMonitor } from "./loop-delay.ts";
@@ -10,7 +11,7 @@ import { pluginSeries } from "./plugin-series.ts";
 export default definePlugin({
   id: "metrics",
   api: "^1.0.0",
-  requires: { control: PluginControl, info: GatewayInfo },
+  requires: { control: PluginControl, info: GatewayInfo, ownership: live(Ownership) },
 
   setup(gateway) {
     const { clock, services } = gateway;
@@ -34,6 +35,7 @@ export default definePlugin({
           memory: process.memoryUsage(),
           cpu: process.cpuUsage(),
           processStartedAt: performance.timeOrigin,
+          ownership: services.ownership.get(),
         };
         const body = expose([...gatewaySeries(facts), ...pluginSeries(control.measures())]);
         return { headers: { "Content-Type": CONTENT_TYPE, "Cache-Control": "no-store" }, body };

@@ -41,7 +41,7 @@ export function accountsOf(config: Static<typeof TeamsConfig>): ChannelAccount<S
     const given: Fields = Object.fromEntries(keys.flatMap((key) => (own[key] === undefined ? [] : [[key, own[key]]])));
     const { appId = "", appPassword = "" } = given;
     const settings = { ...DEFAULTS, ...given, appId: appId.toLowerCase(), appPassword };
-    return { isConfigured: appId !== "" && appPassword !== "", settings };
+    return { isConfigured: appId !== "" && appPassword !== "", isShared: true, settings };
   });
 }
 

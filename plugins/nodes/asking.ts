@@ -12,9 +12,9 @@ import {
   isGatewayOnly,
   POLICY_FILE_COMMANDS,
 } from "./command-policy.ts";
-import type { Invocations } from "./invocations.ts";
 import type { Waking } from "./push/waking.ts";
-import type { ConnectedNode, NodeRegistry } from "./registry.ts";
+import { repinned } from "./registry.ts";
+import type { KnownNode, Routing } from "./routing.ts";
 import { approvedRun, planOf, readRun, type RunParams } from "./run-params.ts";
 import { judgedBySessions, needsFacts, sessionLimitsOn } from "./session-rules.ts";
 import { shownLine } from "./texts.ts";
@@ -22,8 +22,7 @@ import { present } from "./values.ts";
 import { isNodeDevice } from "./views.ts";
 
 interface AskingSources {
-  readonly registry: NodeRegistry;
-  readonly invocations: Invocations;
+  readonly routing: Pick<Routing, "node" | "invoke">;
   /** Wakes a node that is not connected. */
   readonly waking: Pick<Waking, "wake">;
   readonly devices: Pick<Devices, "get" | "pending">;
@@ -59,12 +58,12 @@ export class Asking {
     this.#sources.log.info({ nodeId, command, by: invoker.principal.id }, "a command is sent to a node");
     const { timeoutMs, idempotencyKey } = invocation;
     const send = () =>
-      this.#sources.invocations.invoke(node, { command, params, timeoutMs, idempotencyKey, signal: invoker.signal });
+      this.#sources.routing.invoke(node, { command, params, timeoutMs, idempotencyKey, signal: invoker.signal });
     return command === PREPARE ? this.#prepare(node, invocation.params, send) : send();
   }
 
   /** Refuses what the session forbids before people are asked about it. @throws GatewayError `FORBIDDEN` */
-  async #prepare(node: ConnectedNode, params: unknown, send: () => Promise<NodeAnswer>): Promise<NodeAnswer> {
+  async #prepare(node: KnownNode, params: unknown, send: () => Promise<NodeAnswer>): Promise<NodeAnswer> {
     const { nodeId } = node;
     const { sessionKey } = Object(params) as { readonly sessionKey?: unknown };
     const limits = await sessionLimitsOn(nodeId, sessionKey, this.#sources.sessions);
@@ -91,19 +90,19 @@ export class Asking {
       const message = `${command} of node ${nodeId} waits for an approval; see: svc devices list`;
       unavailable(message, { details: { reason: WITHHELD, command } });
     }
-    return this.#sources.invocations.invoke(offering, { command, params: change ?? {} });
+    return this.#sources.routing.invoke(offering, { command, params: change ?? {} });
   }
 
   /** The connected node, which is woken first if it has registered for push messages. */
-  async #woken(nodeId: string, signal: AbortSignal | undefined): Promise<ConnectedNode> {
-    const { registry, devices, waking } = this.#sources;
-    const device = registry.get(nodeId) ? undefined : await devices.get(nodeId);
-    if (device && isNodeDevice(device) && !registry.get(nodeId)) await waking.wake(nodeId, signal);
+  async #woken(nodeId: string, signal: AbortSignal | undefined): Promise<KnownNode> {
+    const { routing, devices, waking } = this.#sources;
+    const device = routing.node(nodeId) ? undefined : await devices.get(nodeId);
+    if (device && isNodeDevice(device) && !routing.node(nodeId)) await waking.wake(nodeId, signal);
     return this.#connected(nodeId);
   }
 
-  async #connected(nodeId: string): Promise<ConnectedNode> {
-    const node = this.#sources.registry.get(nodeId);
+  async #connected(nodeId: string): Promise<KnownNode> {
+    const node = this.#sources.routing.node(nodeId);
     if (node) return node;
     const device = await this.#sources.devices.get(nodeId);
     if (!device || !isNodeDevice(device)) return unknownNode(nodeId);
@@ -112,7 +111,7 @@ export class Asking {
   }
 
   /** Evaluated for each command: configuration and approved commands may have changed since the node connected. */
-  async #permitted(known: ConnectedNode, command: string): Promise<ConnectedNode> {
+  async #permitted(known: KnownNode, command: string): Promise<KnownNode> {
     const node = await this.#current(known, command);
     const rules = this.#sources.rules();
     if (!allowlistFor(node.policyPlatform, rules).has(command)) {
@@ -138,12 +137,11 @@ export class Asking {
   }
 
   /** The node with commands approved since it connected. */
-  async #current(node: ConnectedNode, command: string): Promise<ConnectedNode> {
+  async #current(node: KnownNode, command: string): Promise<KnownNode> {
     if (!node.withheld.includes(command)) return node;
-    const { registry, devices } = this.#sources;
-    const device = await devices.get(node.nodeId);
-    if (device) registry.repin(device);
-    return registry.get(node.nodeId) ?? this.#connected(node.nodeId);
+    const device = await this.#sources.devices.get(node.nodeId);
+    const now = await this.#connected(node.nodeId);
+    return device ? repinned(now, device) : now;
   }
 
   /** @throws GatewayError always */
@@ -158,14 +156,14 @@ export class Asking {
   }
 
   /** Choice: a run without an id gets one, which identifies the node's reports about it. */
-  async #starting(node: ConnectedNode, given: unknown, invoker: NodeInvoker): Promise<RunParams> {
+  async #starting(node: KnownNode, given: unknown, invoker: NodeInvoker): Promise<RunParams> {
     const { runId = this.#sources.newId(), ...params } = await this.#runParams(node, given, invoker);
     await this.#sources.starting({ nodeId: node.nodeId, runId, sessionKey: params.sessionKey });
     return { ...params, runId };
   }
 
   /** The params to forward. A claim of an approval is checked by the approvals, and their stored plan applies. */
-  async #runParams(node: ConnectedNode, params: unknown, invoker: NodeInvoker): Promise<RunParams> {
+  async #runParams(node: KnownNode, params: unknown, invoker: NodeInvoker): Promise<RunParams> {
     const { forwarded, claims } = readRun(params);
     await this.#judgeSession(node, forwarded, claims !== undefined);
     if (!claims) return forwarded;
@@ -194,7 +192,7 @@ export class Asking {
    * Applies the current settings of the session.
    * @throws GatewayError `FORBIDDEN`: they deny the program; `details.code` `SESSION_ASKS`: they require an approval
    */
-  async #judgeSession(node: ConnectedNode, params: RunParams, isClaimed: boolean): Promise<void> {
+  async #judgeSession(node: KnownNode, params: RunParams, isClaimed: boolean): Promise<void> {
     const { nodeId } = node;
     const limits = await sessionLimitsOn(nodeId, params.sessionKey, this.#sources.sessions);
     if (!needsFacts(limits)) return;
@@ -204,10 +202,10 @@ export class Asking {
   }
 
   /** What the node would run; `undefined`: it does not support `system.run.prepare`. */
-  async #prepared(node: ConnectedNode, { command, cwd, agentId, sessionKey }: RunParams): Promise<unknown> {
+  async #prepared(node: KnownNode, { command, cwd, agentId, sessionKey }: RunParams): Promise<unknown> {
     if (!node.offered.includes(PREPARE)) return undefined;
     const params = present({ command, cwd, agentId, sessionKey });
-    return (await this.#sources.invocations.invoke(node, { command: PREPARE, params })).payload;
+    return (await this.#sources.routing.invoke(node, { command: PREPARE, params })).payload;
   }
 
   /** Policy file of the node; `undefined`: it has none. */

@@ -13,6 +13,8 @@ interface JoiningSources {
   readonly invocations: Invocations;
   /** Called when a node is registered. */
   readonly connected: (nodeId: string, connectionId: string) => void;
+  /** Called when a node has disconnected. */
+  readonly disconnected: (nodeId: string) => void;
   /** Called when a connection with a proven device has closed. */
   readonly gone: (connectionId: string) => void;
 }
@@ -20,7 +22,7 @@ interface JoiningSources {
 /** Must be called in `setup`. */
 export function followConnections(
   { hooks, clock, log }: Pick<PluginGateway, "hooks" | "clock" | "log">,
-  { registry, devices, host, invocations, connected, gone }: JoiningSources,
+  { registry, devices, host, invocations, connected, disconnected, gone }: JoiningSources,
 ): void {
   // Runs first after all gates. It is not a gate itself, so that devices that are not nodes do not depend on this plugin.
   hooks.deviceToken.tap(
@@ -46,7 +48,9 @@ export function followConnections(
     const left = registry.closed(id, device);
     invocations.disconnected(id);
     gone(id);
-    if (left) log.info({ nodeId: left.nodeId }, "a node has disconnected");
+    if (!left) return;
+    log.info({ nodeId: left.nodeId }, "a node has disconnected");
+    disconnected(left.nodeId);
   });
 
   /** If the lookup fails, all declared commands are withheld until the device record can be read. */

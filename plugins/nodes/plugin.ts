@@ -1,18 +1,19 @@
 /** Nodes: connected devices that share their capabilities. Invokes their commands and handles their events. */
 import { randomUUID } from "node:crypto";
+import { ownerOf } from "@svc/kit/ownership";
 import { definePlugin, HOOKS, live, type Principal } from "@svc/sdk";
 import { agentEvent, AgentRuns } from "@svc/sdk/agents";
 import { ExecApprovals } from "@svc/sdk/approvals";
 import { chatEvent } from "@svc/sdk/chat";
 import { Devices } from "@svc/sdk/devices";
-import { GatewayInfo } from "@svc/sdk/gateway";
+import { GatewayInfo, Peers } from "@svc/sdk/gateway";
 import { healthEvent } from "@svc/sdk/health";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { nodeInvokeRequest, nodePairRequested, nodePairResolved, nodes, Nodes } from "@svc/sdk/nodes";
 import { push } from "@svc/sdk/push";
 import { tick } from "@svc/sdk/protocol";
 import { Sessions } from "@svc/sdk/sessions";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { Asking, unknownNode } from "./asking.ts";
 import { NodesConfig } from "./config.ts";
@@ -21,6 +22,7 @@ import { copySubscribed, copyTools } from "./copies.ts";
 import { Invocations } from "./invocations.ts";
 import { followConnections } from "./joining.ts";
 import { nodeMethods, operatorMethods, pairingMethods } from "./methods.ts";
+import { NodeOwners } from "./node-owners.ts";
 import { NodeEvents } from "./node-events.ts";
 import { nodesTool } from "./node-tool.ts";
 import { OlderStore } from "./older-store.ts";
@@ -28,7 +30,8 @@ import { NodeRuns } from "./node-runs.ts";
 import { forgetRemoved, keepRegistration, PUSH_RETENTION } from "./push/store.ts";
 import { Pushes } from "./push/pushes.ts";
 import { Waking } from "./push/waking.ts";
-import { NodeRegistry } from "./registry.ts";
+import { type ConnectedNode, NodeRegistry, repinned } from "./registry.ts";
+import { createRouting, NODES } from "./routing.ts";
 import { NODE_RETENTION, PENDING_RETENTION, STEPS } from "./schema.ts";
 import { stillConnected } from "./still-connected.ts";
 import { keepStarted, RUN_RETENTION, startedRun } from "./started-runs.ts";
@@ -37,6 +40,8 @@ import { nodeViews } from "./views.ts";
 
 const requires = {
   storage: Storage,
+  ownership: Ownership,
+  peers: Peers,
   devices: Devices,
   host: GatewayInfo,
   approvals: live(ExecApprovals),
@@ -56,11 +61,11 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log, services, hooks } = gateway;
-    const { storage, devices, host, approvals, sessions } = services;
+    const { storage, ownership, peers, devices, host, approvals, sessions } = services;
     let rules = gateway.config;
     gateway.configChanged((config) => void (rules = config));
 
-    const registry = new NodeRegistry();
+    const registry = new NodeRegistry((nodeId, node) => peers.share(NODES, nodeId, node));
     const subscriptions = new Subscriptions();
     const ask = gateway.event(nodeInvokeRequest);
     const invocations = new Invocations({
@@ -75,10 +80,10 @@ export default definePlugin({
     });
     const pushes = new Pushes({ storage, clock, log });
     const waking = new Waking({ pushes, clock, log, stopped: gateway.signal });
+    const routing = createRouting({ registry, invocations, peers });
     const asking = new Asking({
-      registry,
+      routing,
       waking,
-      invocations,
       devices,
       approvals,
       sessions,
@@ -103,8 +108,12 @@ export default definePlugin({
     });
     const list = async () => {
       const paired = await devices.list();
-      for (const device of paired) registry.repin(device);
-      return nodeViews(paired, registry.all(), rules);
+      const byId = new Map(paired.map((device) => [device.deviceId, device]));
+      const pinned = <N extends ConnectedNode>(node: N) => {
+        const device = byId.get(node.nodeId);
+        return device ? repinned(node, device) : node;
+      };
+      return nodeViews(paired, routing.nodes().map(pinned), rules);
     };
 
     const requested = gateway.event(nodePairRequested);
@@ -145,6 +154,17 @@ export default definePlugin({
     });
     gateway.extend(Tool, "nodes", nodesTool(callerFor));
 
+    const owners = new NodeOwners({
+      storage,
+      log,
+      connected: () => registry.all().map(({ nodeId }) => nodeId),
+      left(nodeId) {
+        const node = registry.left(nodeId);
+        if (!node) return;
+        invocations.disconnected(node.connectionId);
+        log.info({ nodeId }, "a node is connected to another gateway");
+      },
+    });
     const nodeConnected = gateway.emits(HOOKS.nodeConnected);
     followConnections(gateway, {
       registry,
@@ -153,8 +173,10 @@ export default definePlugin({
       invocations,
       connected(nodeId, connectionId) {
         waking.connected(nodeId);
+        void owners.connected(nodeId);
         void nodeConnected.emit({ nodeId, connectionId });
       },
+      disconnected: (nodeId) => void owners.disconnected(nodeId),
       gone: (connectionId) => subscriptions.drop(connectionId),
     });
     hooks.runFinished.tap(({ runId }) => runs.ended(runId));
@@ -170,7 +192,17 @@ export default definePlugin({
     gateway.start(async () => {
       await storage.migrate("nodes", STEPS);
       for (const node of stillConnected(await devices.list(), host.connections())) registry.adopt(node, clock.now());
-      return () => invocations.stop();
+      await owners.open(await ownerOf(gateway, ownership, () => owners.look()));
+      const ends = [
+        routing.serve(),
+        peers.follow(NODES, () => {
+          for (const { key } of peers.shared(NODES)) waking.connected(key);
+        }),
+      ];
+      return () => {
+        for (const end of ends) end();
+        invocations.stop();
+      };
     });
   },
 });

@@ -93,10 +93,34 @@ function boundedEntries(permissions: Readonly<Record<string, boolean>>): [string
   return Object.entries(permissions).filter(([name]) => kept.has(name));
 }
 
+/** The node with the commands that are approved for its device now. */
+export function repinned<N extends ConnectedNode>(node: N, { commands = [], platform, deviceFamily }: PairedDevice): N {
+  const pinned = new Set(commands);
+  if (!node.withheld.some((command) => pinned.has(command))) return node;
+  const offered = node.declared.filter((command) => pinned.has(command) || node.offered.includes(command));
+  const withheld = node.declared.filter((command) => !offered.includes(command));
+  return { ...node, offered, withheld, policyPlatform: platformOf(platform, deviceFamily) };
+}
+
 export class NodeRegistry {
+  readonly #share: (nodeId: string, node: ConnectedNode | undefined) => void;
   /** By connection; `undefined` until `admit`. */
   readonly #admitted = new Map<string, Declaration | undefined>();
   readonly #nodes = new Map<string, ConnectedNode>();
+
+  /** @param share tells other gateways about a node that is connected here; `undefined`: no longer */
+  constructor(share: (nodeId: string, node: ConnectedNode | undefined) => void = () => {}) {
+    this.#share = share;
+  }
+
+  #set(node: ConnectedNode): void {
+    this.#nodes.set(node.nodeId, node);
+    this.#share(node.nodeId, node);
+  }
+
+  #delete(nodeId: string): void {
+    if (this.#nodes.delete(nodeId)) this.#share(nodeId, undefined);
+  }
 
   /** Must be called before the first await about a connection, so that its close is not missed. */
   expect(connectionId: string): void {
@@ -120,14 +144,13 @@ export class NodeRegistry {
     if (!declaration) return undefined;
     const former = this.#nodes.get(declaration.nodeId);
     const node = { ...declaration, connectedAtMs: now };
-    this.#nodes.set(node.nodeId, node);
+    this.#set(node);
     return { node, former };
   }
 
   /** Registers a node that was already connected, unless it is registered. @param now epoch ms */
   adopt(declaration: Declaration, now: number): void {
-    if (!this.#nodes.has(declaration.nodeId))
-      this.#nodes.set(declaration.nodeId, { ...declaration, connectedAtMs: now });
+    if (!this.#nodes.has(declaration.nodeId)) this.#set({ ...declaration, connectedAtMs: now });
   }
 
   /** @returns the disconnected node; `undefined`: another connection has replaced this one, or it was not a node */
@@ -135,7 +158,14 @@ export class NodeRegistry {
     this.#admitted.delete(connectionId);
     const node = nodeId === undefined ? undefined : this.#nodes.get(nodeId);
     if (node?.connectionId !== connectionId) return undefined;
-    this.#nodes.delete(node.nodeId);
+    this.#delete(node.nodeId);
+    return node;
+  }
+
+  /** The node is connected to another gateway. @returns its connection here, which no longer counts */
+  left(nodeId: string): ConnectedNode | undefined {
+    const node = this.#nodes.get(nodeId);
+    this.#delete(nodeId);
     return node;
   }
 
@@ -148,13 +178,9 @@ export class NodeRegistry {
   }
 
   /** Offers withheld commands that were approved meanwhile. @param device its current record */
-  repin({ deviceId, commands = [], platform, deviceFamily }: PairedDevice): void {
-    const node = this.#nodes.get(deviceId);
-    const pinned = new Set(commands);
-    if (!node?.withheld.some((command) => pinned.has(command))) return;
-    const offered = node.declared.filter((command) => pinned.has(command) || node.offered.includes(command));
-    const withheld = node.declared.filter((command) => !offered.includes(command));
-    const policyPlatform = platformOf(platform, deviceFamily);
-    this.#nodes.set(deviceId, { ...node, offered, withheld, policyPlatform });
+  repin(device: PairedDevice): void {
+    const node = this.#nodes.get(device.deviceId);
+    const now = node && repinned(node, device);
+    if (now && now !== node) this.#set(now);
   }
 }

@@ -87,6 +87,6 @@ export function slackAccounts(section: Static<typeof SlackConfig>): ChannelAccou
       checkMs: own.checkMs ?? DEFAULTS.checkMs,
     };
     const other = settings.mode === "http" ? settings.signingSecret : settings.appToken;
-    return { isConfigured: settings.botToken !== "" && other !== "", settings };
+    return { isConfigured: settings.botToken !== "" && other !== "", isShared: settings.mode === "http", settings };
   });
 }

@@ -18,6 +18,8 @@ const SESSION = {
     SELECT set_config('svc.synchronous_commit', CASE setting WHEN 'off' THEN 'on' ELSE setting END, false)
       FROM current_setting('synchronous_commit') AS setting;
     SET synchronous_commit = off`,
+  /** Its commits do not wait for the disk. */
+  stream: "SET synchronous_commit = off",
   /** Without time limit, for work on whole tables. */
   long: "SET statement_timeout = 0",
 };
@@ -88,6 +90,7 @@ export async function checkServer(client: Client, { location, schema }: Address,
   try {
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
   } catch (error) {
+    if (stateOf(error) === "23505") return; // another gateway has created it at the same moment
     if (stateOf(error) !== "42501") throw error;
     const { rows: found } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
     if (found.length === 0)

@@ -1,4 +1,4 @@
-/** Functions behind `Dialect` and `expectChanges`, as migration steps of this plugin. Append only. */
+/** Functions behind `Dialect` and `expectChanges`, and the tables of `EventStream` and `configKeeper`, as migration steps of this plugin. Append only. */
 import type { Sql } from "@svc/sdk/storage";
 
 export const OWNER = "storage-postgres";
@@ -71,6 +71,14 @@ begin
   return query select e #>> '{}', case json_typeof(e) when 'object' then 'object' else 'other' end
     from json_array_elements(part) as e;
 end $$`,
+  `create table svc_stream (name text not null, epoch bigint not null, n bigint not null, seq bigint not null);
+  insert into svc_stream values (gen_random_uuid()::text, 1, 0, 0);
+  create unlogged table svc_ring (n bigint primary key, epoch bigint not null, seq bigint, sender text not null,
+    part bigint not null, at timestamptz not null default clock_timestamp(), text text not null, unique (sender, part));
+  create unlogged table svc_ring_intact (epoch bigint primary key);
+  insert into svc_ring_intact values (1)`,
+  `create table svc_config (revision bigint not null, text text);
+  insert into svc_config values (0, null)`,
 ];
 
-export const FUNCTIONS: readonly Sql[] = TEXTS.map((text) => ({ sqlite: text, postgres: text })); // not to be translated
+export const STEPS: readonly Sql[] = TEXTS.map((text) => ({ sqlite: text, postgres: text })); // not to be translated

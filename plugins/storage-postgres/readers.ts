@@ -1,5 +1,5 @@
 /** Reads, over several connections that cannot write. */
-import { type ClientBase, Pool, type PoolConfig } from "pg";
+import { type ClientBase, Pool, type PoolConfig, type QueryConfig } from "pg";
 import type { Row, SqlValue } from "@svc/sdk/storage";
 import type { Address } from "./address.ts";
 import { configOf, prepare } from "./connections.ts";
@@ -38,18 +38,34 @@ export class Readers {
       throw errorOf(new Refused(error));
     }
     const { text, name } = translated;
-    const query = () =>
-      this.#pool.query<Row>({ text, values: params.map(toParameter), ...(name !== undefined && { name }) });
+    const plain = { text, values: params.map(toParameter) };
+    const query = name === undefined ? plain : { ...plain, name };
     try {
-      const { rows } = await query().catch((error: unknown) => {
+      return await this.#query(query).catch((error: unknown) => {
         // An unused connection may have been lost, or have prepared the statement for earlier tables.
-        if (isStale(error)) return this.#pool.query<Row>({ text, values: params.map(toParameter) });
-        if (isLost(error)) return query();
+        if (isStale(error)) return this.#query(plain);
+        if (isLost(error)) return this.#query(query);
         throw error;
       });
-      return rows;
     } catch (error) {
       throw readErrorOf(error, sql);
+    }
+  }
+
+  /** Unlike `pool.query`, keeps the connection when only the statement failed. */
+  async #query(query: QueryConfig): Promise<Row[]> {
+    const client = await this.#pool.connect();
+    let broken: Error | undefined;
+    const breaks = (error: Error) => void (broken = error);
+    client.on("error", breaks);
+    try {
+      return (await client.query<Row>(query)).rows;
+    } catch (error) {
+      if (isLost(error) || isStale(error)) broken = error as Error;
+      throw error;
+    } finally {
+      client.off("error", breaks);
+      client.release(broken);
     }
   }
 

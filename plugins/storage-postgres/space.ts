@@ -18,7 +18,11 @@ interface TableSize {
 }
 
 /** `shrink` does nothing: autovacuum makes the space of deleted rows free for others. */
-export function createEngine({ storage, apart }: StorageOwner, clock: Pick<Clock, "elapsed">): Engine {
+export function createEngine(
+  { storage, signals, urgent, apart }: StorageOwner,
+  clock: Pick<Clock, "elapsed">,
+  members: NonNullable<Engine["members"]>,
+): Engine {
   const sizes = (client: Client) => client.query<TableSize>(SIZES).then(({ rows }) => rows);
 
   async function space(): Promise<DatabaseSpace> {
@@ -30,6 +34,9 @@ export function createEngine({ storage, apart }: StorageOwner, clock: Pick<Clock
 
   return {
     storage,
+    signals,
+    urgent,
+    members,
     space,
     async rewrite() {
       const began = clock.elapsed();

@@ -1,14 +1,16 @@
 /** The `Storage` service: validates calls, reads over several connections, writes over one. */
 import { checkedAppend, checkedParams, checkedSql, checkedStatement, toStep } from "@svc/kit/sql";
+import type { Signals } from "@svc/kit/storage";
 import { type Clock, type Logger, unavailable } from "@svc/sdk";
 import type { Sql, SqlValue, Storage } from "@svc/sdk/storage";
 import type { Address } from "./address.ts";
 import type { Client } from "pg";
 import { checkServer, connect, describedOpenError, Unfit } from "./connections.ts";
 import { errorOf } from "./failures.ts";
-import { FUNCTIONS, OWNER } from "./functions.ts";
+import { OWNER, STEPS } from "./functions.ts";
 import { appliedSteps, migrate } from "./migrations.ts";
 import { Readers } from "./readers.ts";
+import { listen, NOTIFY } from "./signals.ts";
 import { Writer } from "./writer.ts";
 
 export interface StorageParts {
@@ -24,6 +26,11 @@ export interface OpenOptions {
 export interface StorageOwner {
   /** Rejects every call with `UNAVAILABLE` before `open` and after `close`. */
   readonly storage: Storage;
+  readonly signals: Signals;
+  /** Opens a connection for events. @throws the error of the connection */
+  readonly forEvents: (lost: () => void) => Promise<Client>;
+  /** As `storage.transaction`, ahead of what waits. */
+  readonly urgent: Storage["transaction"];
   /** Runs work over a connection of its own, without time limit. @throws GatewayError `UNAVAILABLE` */
   readonly apart: <T>(work: (client: Client) => Promise<T>) => Promise<T>;
   /** @param connections for reads @throws Error naming the address without credentials, and the next step */
@@ -79,6 +86,16 @@ export function createStorage({ clock, log }: StorageParts): StorageOwner {
 
   return {
     storage,
+    urgent: async (statements) =>
+      opened().writer.urgent(statements.map((statement) => checkedStatement(statement, "postgres"))),
+    signals: {
+      send: async (message) => void (await storage.transaction([{ sql: NOTIFY, params: [message] }])),
+      listen: async (heard, missed) => {
+        const { address } = opened();
+        return listen((gone) => connect(address, "long", (error) => (lost(error), gone())), { heard, missed });
+      },
+    },
+    forEvents: (gone) => connect(opened().address, "stream", (error) => (lost(error), gone())),
     apart: async (work) => apart(opened().address, work),
     async open(address, connections, { isCopy = false } = {}) {
       const applied = await checked(address, isCopy).catch((error: unknown) => {
@@ -91,7 +108,7 @@ export function createStorage({ clock, log }: StorageParts): StorageOwner {
         await readers.open().catch((error: unknown) => {
           throw describedOpenError(error, address);
         });
-        await migrateOwner(state, OWNER, FUNCTIONS);
+        await migrateOwner(state, OWNER, STEPS);
         open = state;
       } catch (error) {
         await Promise.all([writer.close(), readers.close()]);

@@ -63,6 +63,14 @@ export class Writer {
     return new Promise((resolve, reject) => this.#add({ statements, resolve, reject, attempts: 0 }, reject));
   }
 
+  /** As `transaction`, ahead of what waits, however much that is. */
+  urgent(statements: readonly OwnStatement[]): Promise<StatementResult[]> {
+    return new Promise((resolve, reject) => {
+      this.#jobs.unshift({ statements, resolve, reject, attempts: 0 });
+      this.#start();
+    });
+  }
+
   /** Runs when the transactions of earlier calls have ended, and before those of later ones. */
   exclusive<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => this.#add({ work: () => work().then(resolve, reject) }, reject));
@@ -82,6 +90,10 @@ export class Writer {
       return reject(new GatewayError("UNAVAILABLE", message, { retryAfterMs: RETRY_AFTER_MS }));
     }
     this.#jobs.push(job);
+    this.#start();
+  }
+
+  #start(): void {
     if (this.#isWorking) return;
     this.#isWorking = true;
     this.#working = this.#work();

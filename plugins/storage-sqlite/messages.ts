@@ -10,6 +10,8 @@ export interface DatabaseOptions {
   readonly busyTimeoutMs: number;
   /** Number of the file that the main thread appends to; undefined: none yet. */
   readonly appending?: number | undefined;
+  /** An earlier thread of this process was the one that may append. */
+  readonly isOwner?: boolean;
 }
 
 export interface ReadWork {
@@ -48,6 +50,11 @@ export interface OwnWork {
   readonly kind: "own";
 }
 
+/** Whether no other process appends; the value is a boolean. */
+export interface AloneWork {
+  readonly kind: "alone";
+}
+
 /** Work on the size of the file. `shrink` returns some free pages to the disk, `vacuum` rewrites the file without free pages. */
 export interface SpaceWork {
   readonly kind: "space";
@@ -63,7 +70,7 @@ export interface Space {
   readonly givesBack: boolean;
 }
 
-export type Work = ReadWork | TransactionWork | MigrateWork | SpaceWork | ReplayWork | OwnWork;
+export type Work = ReadWork | TransactionWork | MigrateWork | SpaceWork | ReplayWork | OwnWork | AloneWork;
 
 /** Work with the id of its answer. */
 export type Request = Work & { readonly id: number };
@@ -82,7 +89,7 @@ export interface Failure {
   readonly cause?: string;
 }
 
-export type Value = readonly Row[] | Row | readonly StatementResult[] | Space | number | undefined;
+export type Value = readonly Row[] | Row | readonly StatementResult[] | Space | number | boolean | undefined;
 export type Outcome = { readonly value: Value } | { readonly failure: Failure };
 export type Answer = Outcome & { readonly id: number };
 

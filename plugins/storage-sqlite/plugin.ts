@@ -2,7 +2,7 @@
 import { definePlugin, Type } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { serveStorage } from "@svc/kit/storage";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { resolve } from "node:path";
 import { createStorage } from "./storage.ts";
 import { measureTables } from "./usage-thread.ts";
@@ -12,7 +12,7 @@ export default definePlugin({
   id: "storage-sqlite",
   api: "^1.0.0",
   requires: { host: GatewayInfo },
-  provides: [Storage],
+  provides: [Storage, Ownership],
   config: Type.Object({
     file: Type.Optional(
       Type.String({
@@ -31,7 +31,7 @@ export default definePlugin({
   setup(gateway) {
     const { file = "svc.db", busyTimeoutMs } = gateway.config;
     const { clock, log, services } = gateway;
-    const { storage, space, open, close } = createStorage({ clock, log });
+    const { storage, space, isAlone, open, close } = createStorage({ clock, log });
     gateway.provide(Storage, storage);
     gateway.extend(Retention, "migrations", {
       tables: ["svc_migrations", "svc_appended"],
@@ -39,11 +39,15 @@ export default definePlugin({
       rule: "never deleted; one row per step, and one row",
     });
     const tables = (signal: AbortSignal) => measureTables(storage.location, signal);
-    const engine = { storage, space, tables, rewrite: () => rewrite({ storage, space, clock }) };
-    serveStorage(gateway, engine, () => services.host.stateDir);
+    const engine = { storage, space, tables, isAlone, rewrite: () => rewrite({ storage, space, clock }) };
+    const { join, leave } = serveStorage(gateway, engine, () => services.host.stateDir);
     gateway.start(async () => {
       await open({ file: resolve(gateway.stateDir, file), busyTimeoutMs });
-      return close;
+      await join();
+      return async () => {
+        await leave();
+        await close();
+      };
     });
   },
 });

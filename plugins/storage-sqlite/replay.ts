@@ -6,7 +6,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite"
 import type { OwnStatement } from "@svc/kit/sql";
 import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
 import { appendFile, appendFiles, fromLine, lockFile } from "./append-file.ts";
-import { Refused, RETRY_AFTER_MS } from "./failures.ts";
+import { Refused, resultCode, RETRY_AFTER_MS } from "./failures.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Position } from "./messages.ts";
 
@@ -15,10 +15,14 @@ const MAX_GROUP = 256;
 const MAX_STEP_MS = 20;
 const CHUNK_BYTES = 262_144;
 const NEWLINE = 0x0a;
+/** https://www.sqlite.org/rescode.html#busy */
+const BUSY = 5;
 
 export interface Replay {
   /** Makes this process the one that appends. @returns number of its next file; `undefined`: another process appends */
   own(): number | undefined;
+  /** Tries to become the one that appends. @returns false: another process is. A disk that cannot be written does not say so */
+  isAlone(): boolean;
   /**
    * Runs some transactions. @returns whether there are more before `until`
    * @throws Refused the disk cannot be written, or another process appends: nothing is lost, call it again later
@@ -51,13 +55,17 @@ interface Cursor {
 
 export function createReplay(options: ReplayOptions): Replay {
   let owned: { readonly files: Files; release(): void } | undefined;
+  let isHeld = false;
   const own = () => {
-    const release = owned ? undefined : takeLock(options.database);
-    if (release) owned = { files: openFiles(options), release };
+    if (owned) return owned;
+    const lock = takeLock(options.database);
+    isHeld = lock === "held";
+    if (typeof lock === "function") owned = { files: openFiles(options), release: lock };
     return owned;
   };
   return {
     own: () => own()?.files.next,
+    isAlone: () => (own(), !isHeld),
     step(until) {
       const { files } = own() ?? refuseShared();
       return files.step(until);
@@ -71,10 +79,10 @@ export function createReplay(options: ReplayOptions): Replay {
 }
 
 /**
- * @returns a function that releases the lock, as the system does when the process ends; `undefined`: another process holds it, or the disk cannot
- * be written
+ * @returns a function that releases the lock, as the system does when the process ends; `held`: another process holds it; `undefined`: the disk
+ * cannot be written
  */
-function takeLock(database: string): (() => void) | undefined {
+function takeLock(database: string): (() => void) | "held" | undefined {
   const path = lockFile(database);
   let lock: DatabaseSyncInstance | undefined;
   try {
@@ -82,9 +90,9 @@ function takeLock(database: string): (() => void) | undefined {
     lock = new DatabaseSync(path, { timeout: 0 });
     lock.exec("BEGIN EXCLUSIVE");
     return () => lock?.close();
-  } catch {
+  } catch (thrown) {
     lock?.close();
-    return undefined;
+    return (resultCode(thrown) & 0xff) === BUSY ? "held" : undefined;
   }
 }
 

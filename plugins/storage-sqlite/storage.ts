@@ -33,6 +33,8 @@ export interface StorageStats {
 export interface StorageOwner {
   /** Rejects every call with `UNAVAILABLE` before `open` and after `close`. */
   readonly storage: Storage;
+  /** Whether no other process uses the file as a gateway does. @throws GatewayError `UNAVAILABLE` */
+  readonly isAlone: () => Promise<boolean>;
   /** Runs the action and returns the size of the file. @throws GatewayError `UNAVAILABLE` */
   readonly space: (action: SpaceWork["action"]) => Promise<Space>;
   /** @throws Error naming the file and the next step */
@@ -70,11 +72,12 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
   let target: DatabaseOptions | undefined;
   let connection: Connection | undefined;
   let appends: AppendLog | undefined;
+  let isOwner = false;
   let deaths: { at: number; reason: string }[] = [];
   const counts = { transactions: 0, commits: 0, reads: 0, deaths: 0 };
 
   function start(options: DatabaseOptions): Connection {
-    const started = connect(startThread({ ...options, appending: appends?.current }), {
+    const started = connect(startThread({ ...options, appending: appends?.current, isOwner }), {
       died(reason) {
         if (connection === started) connection = undefined;
         counts.commits += started.commits();
@@ -142,6 +145,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
 
   return {
     storage,
+    isAlone: async () => (isOwner = (await call({ kind: "alone" })) as boolean), // result of worker.ts
     space: async (action) => (await call({ kind: "space", action })) as Space, // result of database.ts
     async open({ file, busyTimeoutMs = 2_000 }) {
       if (target !== undefined || connection !== undefined) throw new Error("storage is open, or still closing");

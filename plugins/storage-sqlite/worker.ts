@@ -5,6 +5,7 @@ import { appendFiles } from "./append-file.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { failureOf } from "./failures.ts";
 import type {
+  AloneWork,
   Answer,
   DatabaseOptions,
   Instruction,
@@ -18,7 +19,7 @@ import type {
   TransactionWork,
 } from "./messages.ts";
 
-type Write = (TransactionWork | MigrateWork | ReplayWork | OwnWork | SpaceWork) & { readonly id: number };
+type Write = (TransactionWork | MigrateWork | ReplayWork | OwnWork | AloneWork | SpaceWork) & { readonly id: number };
 
 /**
  * Maximum transactions of one commit, and maximum milliseconds in which the commit accepts more: reads wait meanwhile.
@@ -78,6 +79,7 @@ function serve(database: Database): void {
       let isMore = false;
       const outcome = outcomeOf(() => {
         if (first.kind === "space") return { value: database.space(first) };
+        if (first.kind === "alone") return { value: database.replay.isAlone() };
         if (first.kind === "own") return { value: database.replay.own() };
         if (first.kind === "migrate") database.migrate(first);
         else isMore = database.replay.step(first.until);
@@ -125,8 +127,8 @@ function serve(database: Database): void {
 }
 
 /** Runs everything that was appended before. @returns whether some of it could not run now */
-function catchUp({ replay }: Database, { file, appending }: DatabaseOptions): boolean {
-  if (appending === undefined && appendFiles(file).length === 0) return false;
+function catchUp({ replay }: Database, { file, appending, isOwner }: DatabaseOptions): boolean {
+  if (!isOwner && appending === undefined && appendFiles(file).length === 0) return false;
   try {
     const next = replay.own();
     if (next === undefined) return appending !== undefined; // the files are of another process

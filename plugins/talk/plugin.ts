@@ -46,7 +46,7 @@ export default definePlugin({
         return talkSettings({ config, seamColor, mainKey, reveal: includeSecrets ? reveal : undefined });
       },
       mode({ params, connection }) {
-        requirePhone(connection, services.host.connections());
+        requirePhone(connection, [...services.host.connections(), ...services.host.connectionsElsewhere()]);
         const mode = { ...readMode(params), ts: clock.now() };
         tellMode(mode);
         return mode;

@@ -79,5 +79,5 @@ function read(config: AccountConfig<typeof FIELDS>, id: string, path: string) {
   if (webhookUrl === undefined) return { isConfigured: token !== "", settings };
   const secret = webhookSecret ?? misconfigured(`${path}/webhookSecret`, "webhookUrl needs a webhookSecret");
   const webhook = { url: `${trimmed(webhookUrl)}${WEBHOOK_PATH}${id}`, secret };
-  return { isConfigured: token !== "", settings: { ...settings, webhook } };
+  return { isConfigured: token !== "", isShared: true, settings: { ...settings, webhook } };
 }

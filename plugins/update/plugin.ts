@@ -1,9 +1,10 @@
 /** Update: finds and installs newer versions; the restart after an update runs the new code. */
 import { createHash } from "node:crypto";
-import { definePlugin, lazy, optional } from "@svc/sdk";
+import { definePlugin, lazy, live, messageOf, optional, unavailable } from "@svc/sdk";
 import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/gateway";
+import { Ownership } from "@svc/sdk/storage";
 import { update, updateAvailable } from "@svc/sdk/update";
-import { createRun, EMBEDDED } from "./run.ts";
+import { createRun, EMBEDDED, type Turn } from "./run.ts";
 import { createSeenFile } from "./seen.ts";
 import { UpdateSettings } from "./settings.ts";
 import type { Updater } from "./updater.ts";
@@ -17,7 +18,7 @@ export default definePlugin({
   id: "update",
   api: "^1.0.0",
   config: UpdateSettings,
-  requires: { info: GatewayInfo, restarts: Restarts, notes: optional(RestartNotes) },
+  requires: { info: GatewayInfo, restarts: Restarts, notes: optional(RestartNotes), ownership: live(Ownership) },
 
   setup(gateway) {
     const { clock, log, signal, services, config } = gateway;
@@ -34,7 +35,9 @@ export default definePlugin({
         const { createUpdater } = await updaterCode();
         return (updater ??= createUpdater({ ...here, plugins: active }));
       };
-      const run = createRun({ version, channel, restarts, clock, log, notes: () => services.notes, updater: load });
+      const notes = () => services.notes;
+      const turn = () => updateTurn(services.ownership.get());
+      const run = createRun({ version, channel, restarts, clock, log, notes, updater: load, turn });
       const watch = createWatch({
         settings: config,
         clock,
@@ -68,6 +71,16 @@ export default definePlugin({
   },
 });
 
+/** Without a storage plugin, no other gateway uses the state. */
+async function updateTurn(ownership: Ownership | undefined): Promise<Turn | undefined> {
+  const owner = await ownership?.owner().catch((error: unknown) => unavailable(messageOf(error)));
+  if (!owner) return { release: async () => undefined };
+  if (!(await owner.take(UPDATING))) return undefined;
+  return { release: () => owner.release(UPDATING).catch(() => undefined) };
+}
+
+/** What the gateway owns that is being updated. */
+const UPDATING = "update/installing";
 const UNCHECKED = { mode: "unknown", updateAvailable: null, checkedAt: null, reason: EMBEDDED } as const;
 
 function once<T>(work: () => NonNullable<T>): () => T {

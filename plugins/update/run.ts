@@ -21,6 +21,13 @@ export interface RunOptions {
   readonly clock: Pick<Clock, "now">;
   readonly log: Logger;
   updater(): Promise<Pick<Updater, "run">>;
+  /** The right to update, which one gateway of a state has at a time, until it has restarted; `undefined`: another one has it. */
+  turn(): Promise<Turn | undefined>;
+}
+
+export interface Turn {
+  /** Lets another gateway update. Never rejects. */
+  release(): Promise<void>;
 }
 
 /** @param how.isAsked default true; false: a failure is only logged, however often the update is retried */
@@ -33,8 +40,12 @@ export function createRun(options: RunOptions): Run {
     { isAsked } = { isAsked: true },
   ) => {
     const order = { channel, timeoutMs: Math.max(TIMEOUT.least, timeoutMs), dryRun };
-    const done = restarts.renewable ? await (await options.updater()).run(order) : embedded(version);
+    const turn = dryRun || !restarts.renewable ? undefined : await options.turn();
+    const isElsewhere = !dryRun && !turn;
+    const install = async () => (isElsewhere ? elsewhere(version) : (await options.updater()).run(order));
+    const done = restarts.renewable ? await install() : embedded(version);
     const { report } = done;
+    if (report.status !== "ok") await turn?.release();
     const note = noteOf(done, asked, clock.now());
     const isKept = !dryRun && (isAsked || report.status === "ok");
     const path = isKept ? await keep(note, options) : null; // on disk before the restart can begin
@@ -52,6 +63,22 @@ function embedded(version: string): Update {
     report: { status: "skipped", mode: "unknown", reason: "embedded", before: { version }, steps: [], durationMs: 0 },
     why: `${EMBEDDED}, and is updated together with that program`,
     byHand: ["update the program that runs it"],
+  };
+}
+
+/** Choice: gateways of one state are updated one after the other, so that one of them always runs. */
+function elsewhere(version: string): Update {
+  return {
+    report: {
+      status: "skipped",
+      mode: "unknown",
+      reason: "another-gateway",
+      before: { version },
+      steps: [],
+      durationMs: 0,
+    },
+    why: "another gateway of this state is being updated",
+    byHand: ["update this one when the other one is back"],
   };
 }
 

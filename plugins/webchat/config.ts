@@ -59,7 +59,7 @@ export function accountsOf(config: WebsiteConfig): ChannelAccount<Settings>[] {
         misconfigured(`${path}/allowedOrigins/${index}`, `"${text}" is not an origin; write https://example.com`),
     );
     const isConfigured = allowedOrigins.length > 0 || settings.allowClientsWithoutOrigin;
-    return { isConfigured, settings: { ...settings, allowedOrigins } };
+    return { isConfigured, isShared: true, settings: { ...settings, allowedOrigins } };
   });
   // Visitors are strangers by nature; a code for each of them would help nobody.
   return accounts.map((account) =>

@@ -13,7 +13,7 @@ import { type Ended, toolUse, type ToolUse } from "./verdict.ts";
 const LOOKED_THROUGH = 1_000;
 
 interface AttemptSources {
-  readonly runs: Pick<AgentRuns, "start" | "state" | "wait" | "active">;
+  readonly runs: Pick<AgentRuns, "start" | "state" | "wait" | "whenIdle">;
   readonly sessions: Pick<Sessions, "get" | "reset" | "transcript">;
   readonly agents: Pick<AgentDirectory, "timeZone">;
   readonly clock: Clock;
@@ -49,12 +49,17 @@ export class Attempts {
    * @throws GatewayError `UNAVAILABLE` when the run was not accepted
    */
   async make(job: WebhookJob, params: AgentParams, signal: AbortSignal): Promise<Ended> {
-    await this.#idle(params.sessionKey, signal);
-    if (this.#isStopped) await forever(signal);
     const runId = attemptId(job.runId, job.attempt);
-    const beginning = this.#begin(runId, job, params, signal);
-    this.#beginnings.add(beginning);
-    await beginning.finally(() => this.#beginnings.delete(beginning));
+    // A new conversation would stop other runs of the session.
+    const begin = async () => {
+      if (this.#isStopped) await forever(signal);
+      const beginning = this.#begin(runId, job, params, signal);
+      this.#beginnings.add(beginning);
+      await beginning.finally(() => this.#beginnings.delete(beginning));
+    };
+    await this.#sources.runs
+      .whenIdle(params.sessionKey, signal, begin)
+      .catch((error: unknown) => (signal.aborted ? stopping() : Promise.reject(error)));
     return this.#ended(runId, signal);
   }
 
@@ -97,15 +102,6 @@ export class Attempts {
   async tools({ runId }: WebhookJob, sessionKey: string, { calledTools }: RunOutcome): Promise<ToolUse> {
     if (calledTools !== undefined) return calledTools ? "some" : "none";
     return toolUse(await this.#sources.sessions.transcript(sessionKey, LOOKED_THROUGH), runId);
-  }
-
-  /** Waits for other runs of the session, which a new conversation would stop. */
-  async #idle(sessionKey: string, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const [active] = this.#sources.runs.active(sessionKey);
-      if (!active) return;
-      await this.#ended(active.runId, signal);
-    }
   }
 
   async #ended(runId: string, signal: AbortSignal): Promise<Ended> {

@@ -1,8 +1,9 @@
 /** Webhooks: runs transforms; records and runs what the host accepts; shows, tries, switches and replays webhooks. */
-import { type Clock, definePlugin, HOOKS, lazy, live, notFound, pause, unavailable } from "@svc/sdk";
+import { sharedClock } from "@svc/kit/ownership";
+import { type Clock, definePlugin, HOOKS, lazy, live, messageOf, notFound, pause, unavailable } from "@svc/sdk";
 import { type ConfigEdit, ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { type Owner, Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { webhooks, Webhooks, type WebhookRun } from "@svc/sdk/webhooks";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { prepareDirectory } from "./directory.ts";
@@ -23,17 +24,55 @@ const setupCode = lazy(() => import("./setup-part.ts"));
 export default definePlugin({
   id: "webhooks",
   api: "^1.0.0",
-  requires: { engine: Webhooks, config: ConfigStore, host: GatewayInfo, storage: live(Storage) },
+  requires: {
+    engine: Webhooks,
+    config: ConfigStore,
+    host: GatewayInfo,
+    storage: live(Storage),
+    ownership: live(Ownership),
+  },
 
   setup(gateway) {
-    const { clock, log, services, hooks, signal } = gateway;
-    const store = new RunStore(() => services.storage.get() ?? noStorage());
+    const { log, services, hooks, signal } = gateway;
+    const clock = sharedClock(gateway.clock, {
+      get aheadMs() {
+        return services.ownership.get()?.aheadMs ?? 0;
+      },
+    });
+    let owner: Owner | undefined;
+    let unfollow = () => {};
+    /** The storage may be replaced, and the lease may end, while this plugin runs. */
+    const newOwner = async (): Promise<Owner> => {
+      const ownership = services.ownership.get() ?? noStorage();
+      owner = await ownership.owner().catch((error: unknown) => unavailable(messageOf(error), { retryAfterMs: 1_000 }));
+      unfollow();
+      unfollow = ownership.changed(() => queue.sweep());
+      return owner;
+    };
+    let owning: Promise<Owner> | undefined;
+    const ownerNow = async () =>
+      owner?.isCurrent ? owner : (owning ??= newOwner().finally(() => (owning = undefined)));
+    const store = new RunStore(() => services.storage.get() ?? noStorage(), ownerNow, clock);
     const emitter = gateway.emits(HOOKS.webhookFinished);
     const finished = (run: WebhookRun) => {
       if (emitter.isUsed()) void emitter.emit(run);
     };
-    const queue = new WebhookQueue({ store, clock, log, finished, action: (id) => services.engine.action(id) });
-    const acceptance = new Acceptance({ store, finished, queued: (webhook) => queue.accepted(webhook) });
+    const queue: WebhookQueue = new WebhookQueue({
+      store,
+      clock,
+      log,
+      finished,
+      action: (id) => services.engine.action(id),
+      waits: () => void handOver(),
+    });
+    /** While the gateway stops and others go on, what waits is theirs. Never rejects. */
+    const handOver = async () => {
+      const ownership = services.ownership.get();
+      if (!ownership || ownership.others === 0) return;
+      await queue.release().catch((err: unknown) => log.warn({ err }, "webhooks wait until this gateway has stopped"));
+      ownership.freed();
+    };
+    const acceptance = new Acceptance({ store, finished, queued: (...accepted) => queue.accepted(...accepted) });
 
     let files: TransformFiles | undefined;
     const running = () => files ?? unavailable("the plugin webhooks is still starting", { retryAfterMs: 500 });
@@ -50,13 +89,17 @@ export default definePlugin({
       if (services.engine.enabled) queue.start();
     };
     hooks.hostReady.tap(carryOn);
-    hooks.hostStopping.tap(() => queue.pause());
+    hooks.hostStopping.tap(() => {
+      queue.pause();
+      void handOver();
+    });
     hooks.configChanged.tap(carryOn);
     gateway.start(() => {
       const transforms = createTransforms({ stateDir: services.host.stateDir, clock, log });
       const started = (files = new TransformFiles({ engine: services.engine, transforms, clock, signal }));
       carryOn();
       return async () => {
+        unfollow();
         await within(STOP_MS, clock, Promise.all([queue.stop(), acceptance.settled(), started.settled()]));
         await within(STOP_MS, clock, started.stop());
       };

@@ -84,7 +84,7 @@ export function accountsOf(config: WhatsAppConfig): ChannelAccount<Settings>[] {
     return {
       isConfigured: (transport === "web" ? [number] : [phoneNumberId, accessToken, appSecret]).every(Boolean),
       settings: { ...login, verifyToken, sendReadReceipts, pingMs, ...web },
-      ...(transport === "web" ? { transport: WEB } : {}),
+      ...(transport === "web" ? { transport: WEB } : { isShared: true }),
     };
   }).map(withOwner);
 }

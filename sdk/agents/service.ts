@@ -239,6 +239,8 @@ export interface RunEvent {
   readonly isQuiet?: true;
   /** Set on the last event of a run. */
   readonly outcome?: RunOutcome;
+  /** Another gateway on the same state carries out the run, and sends its events to clients; somebody waits for it here. */
+  readonly isForeign?: true;
 }
 
 /** State of a run; can still be queried after a restart. */
@@ -268,10 +270,15 @@ export interface AgentRuns {
   ): Promise<{ readonly fresh: boolean; readonly state: RunState; readonly acceptedAt: number }>;
   /** Queue mode of this session: from its entry, then `messages.queue` for the channel, then the global setting. */
   queueMode(sessionKey: string, channel?: string): Promise<QueueMode>;
-  /** Stops a waiting or running run and its sub-runs. @returns whether there was a run to stop */
+  /** Stops a waiting or running run and its sub-runs, on any gateway. @returns whether there was a run to stop */
   abort(runId: string, reason: string): boolean;
-  /** Waiting and running runs of a session, oldest first. */
+  /** Waiting and running runs of a session on all gateways, oldest first. */
   active(sessionKey: string): readonly RunState[];
+  /**
+   * Waits until the session has no waiting or running run on any gateway, then calls `work`, e.g. to start a run in a new conversation. Calls for one
+   * session are one after the other. @throws the signal's reason; GatewayError `UNAVAILABLE` when the plugin stops; errors of `work`
+   */
+  whenIdle<T>(sessionKey: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   /** Whether runs of this global lane are waiting or running. */
   isBusy(lane: string): boolean;
   state(runId: string): Promise<RunState | undefined>;

@@ -72,6 +72,11 @@ export interface ChannelAccount<Settings = unknown> extends ChannelAccess {
   readonly enabled?: boolean;
   /** False: a required setting is missing; listed but not run. Default true. */
   readonly configured?: boolean;
+  /**
+   * The network calls the gateway, e.g. by webhooks: of several gateways on one state, each runs the account. Default false: one of them
+   * runs it at a time.
+   */
+  readonly isShared?: boolean;
   /** Another plugin connects the account: its contribution `<channel>.<id>` of `ChannelTransport`. Default: the channel itself. */
   readonly transport?: {
     readonly id: string;

@@ -181,13 +181,20 @@ class Connection implements GatewayClient {
   #receive(frame: EventFrame | ResponseFrame): void {
     if (frame.type === "res") return this.#answer(frame);
     if (frame.event === "tick") this.#watch();
-    if (frame.cursor) this.#cursor = frame.cursor;
+    if (frame.cursor) this.#moved(frame.cursor);
     if (frame.seq !== undefined) {
       const expected = this.#lastSeq === undefined ? frame.seq : this.#lastSeq + 1;
       this.#lastSeq = frame.seq;
       if (frame.seq > expected) this.#tell("gap", expected, frame.seq);
     }
     this.#tell("event", frame);
+  }
+
+  /** A new epoch says that events may have been lost. */
+  #moved(cursor: EventCursor): void {
+    const before = this.#cursor;
+    this.#cursor = cursor;
+    if (before && before.epoch !== cursor.epoch) this.#tell("gap", before.n + 1, cursor.n);
   }
 
   #answer(frame: ResponseFrame): void {

@@ -20,6 +20,7 @@ const Running = Type.Object({
   refused: Type.Optional(
     Type.Object({ hash: Type.String(), reason: Type.String() }, { description: "the rejected file, and why" }),
   ),
+  isShared: Type.Optional(Type.Boolean({ description: "it is in the database of all gateways; the file is a copy" })),
 });
 
 /** Display facts about a key. Spec: http/config.md §3.2. */
@@ -108,6 +109,15 @@ export const config = defineContract("config", {
     limit: CONTROL_PLANE_WRITES,
     params: Strict(restartParams),
     result: Type.Object({ ...Written, restart: PlannedRestart, sentinel: KeptNote }),
+  },
+  move: {
+    summary: "Move the configuration to the database that several gateways share, or back to the file of each",
+    scope: "operator.admin",
+    params: Strict({ to: Type.Union([Type.Literal("database"), Type.Literal("file")]) }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      isMoved: Type.Boolean({ description: "false: it was there already" }),
+    }),
   },
   schema: {
     summary: "Get the JSON Schema of the whole configuration, including plugins",

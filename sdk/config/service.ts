@@ -22,6 +22,8 @@ export interface ConfigSnapshot {
     readonly restart?: { readonly paths: readonly string[]; readonly delayMs?: number };
     /** The rejected file, and why. */
     readonly refused?: { readonly hash: string; readonly reason: string };
+    /** The configuration is in the database of all gateways. Default false: in the file of this one. */
+    readonly isShared?: boolean;
   };
 }
 
@@ -69,6 +71,9 @@ export interface ConfigWritten {
   readonly reload: ReloadKind | undefined;
 }
 
+/** Where the configuration is: in the file of each gateway, or in the database of all gateways. */
+export type ConfigPlace = "file" | "database";
+
 /** Reads and changes the configuration. */
 export interface ConfigStore {
   /** Reads the file again. */
@@ -91,6 +96,12 @@ export interface ConfigStore {
     author: ConfigAuthor,
     decide: (parsed: Readonly<Record<string, unknown>>) => readonly ConfigEdit[],
   ): Promise<ConfigWritten>;
+  /**
+   * Moves the configuration of this gateway to the database, where it is that of all gateways on it, or ends that: then the file of each gateway
+   * counts, which was a copy. @returns whether it was elsewhere @throws GatewayError `INVALID_REQUEST`: the gateway has no such database, or its file
+   * has issues or includes other files; `UNAVAILABLE`
+   */
+  move(to: ConfigPlace, author: ConfigAuthor): Promise<boolean>;
 }
 
 /** Token of the service. */

@@ -109,8 +109,12 @@ export interface GatewayInfo {
   plugins(): readonly PluginReport[];
   /** Names of plugins that should run but do not; `plugins` has the reasons. */
   missingPlugins(): readonly string[];
+  /** Ids of plugins with work in flight. */
+  busy(): readonly string[];
   /** Accepted connections. */
   connections(): readonly ConnectionInfo[];
+  /** Connections that other gateways on the same state have accepted. */
+  connectionsElsewhere(): readonly ConnectionInfo[];
 }
 
 /** Token of the service. */

@@ -1,6 +1,6 @@
 /** Health, status, presence and client reports. Spec: protocol/methods-health.md, protocol/events.md §2 and §7. */
 import { defineContract, defineEvent } from "../contract.ts";
-import { Type } from "../schema.ts";
+import { Strict, Type } from "../schema.ts";
 
 const text = Type.Optional(Type.String());
 const strings = Type.Optional(Type.Array(Type.String()));
@@ -86,6 +86,48 @@ export const health = defineContract("health", {
   },
 });
 
+const Gateway = Type.Object({
+  id: Type.String({ description: "new with each start; empty: it is alone on its state" }),
+  name: Type.String({ description: "name of the machine" }),
+  isThis: Type.Boolean({ description: "it has answered this call" }),
+  joinedAtMs: Type.Optional(Type.Integer({ description: "epoch ms" })),
+  leaseMs: Type.Optional(
+    Type.Integer({
+      description: "milliseconds until its lease ends; negative: it has ended without leaving; absent: it needs none",
+    }),
+  ),
+  owned: Type.Array(Type.String(), { description: "accounts, nodes and duties that it alone has now" }),
+  load: Type.Optional(
+    Type.Object(
+      {
+        version: Type.String(),
+        url: text,
+        startedAtMs: Type.Integer({ description: "epoch ms" }),
+        isStopping: Type.Boolean(),
+        clients: Type.Integer(),
+        busy: Type.Array(Type.String(), { description: "plugins with work in flight" }),
+        cpu: Type.Number({ description: "processor cores in use since the last answer" }),
+        rssBytes: Type.Integer({ description: "memory of the process" }),
+        aheadMs: Type.Integer({ description: "milliseconds by which the clock of the database is ahead of its clock" }),
+        leaseLosses: Type.Integer({ description: "how often it lost its lease since its start" }),
+        lastLoss: Type.Optional(Type.Object({ atMs: Type.Integer(), reason: Type.String() })),
+        configHash: Type.String({ description: "hash of the text of its configuration" }),
+      },
+      { description: "absent: it does not answer" },
+    ),
+  ),
+});
+
+/** The gateways on one state. */
+export const gateways = defineContract("gateways", {
+  list: {
+    summary: "List the gateways that use the state of this one, with what each does",
+    scope: "operator.read",
+    params: Strict({}),
+    result: Type.Object({ gateways: Type.Array(Gateway) }),
+  },
+});
+
 /** Snapshot: the complete presence list. */
 export const presenceEvent = defineEvent({
   name: "presence",
@@ -93,6 +135,7 @@ export const presenceEvent = defineEvent({
   payload: Type.Object({ presence: Type.Array(PresenceEntry) }),
   droppable: true,
   snapshot: true,
+  local: true,
 });
 
 /** Snapshot: a new health summary. */
@@ -101,4 +144,5 @@ export const healthEvent = defineEvent({
   summary: "The health summary was refreshed",
   payload: HealthSummary,
   snapshot: true,
+  local: true,
 });

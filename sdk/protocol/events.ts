@@ -15,6 +15,7 @@ export const tick = defineEvent({
   summary: "The gateway is alive",
   payload: Type.Object({ ts: Type.Integer({ description: "epoch ms" }) }),
   droppable: true,
+  local: true,
 });
 
 /** Sent once before every socket is closed with 1012. */
@@ -25,4 +26,5 @@ export const shutdown = defineEvent({
     reason: Type.String(),
     restartExpectedMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
   }),
+  local: true,
 });

@@ -35,6 +35,8 @@ export interface HostedGateway {
   readonly port: number;
   readonly auth: { readonly mode: string; readonly token?: string; readonly password?: string };
   readonly warnings: readonly string[];
+  /** Number of other gateways on the same state, as far as this one knows. */
+  readonly others: number;
   plugins(): readonly PluginReport[];
   /**
    * Loads the code of a plugin again and replaces the running version.

@@ -88,4 +88,5 @@ export const updateAvailable = defineEvent({
   name: "update.available",
   summary: "A newer version became available, or is no longer available",
   payload: Type.Object({ updateAvailable: UpdateAvailable }),
+  local: true,
 });

@@ -5,7 +5,7 @@ import { type GatewayError, type Scope, SCOPES } from "@svc/sdk";
 const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.read":
     "status doctor.memory.status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
-    "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence last-heartbeat node.list " +
+    "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs gateways.list system-presence last-heartbeat node.list " +
     "node.describe chat.history config.get channels.status tools.catalog cron.list cron.status cron.runs " +
     "logs.tail usage.status usage.cost tts.status tts.providers skills.status talk.config voicewake.get",
   "operator.write":
@@ -18,7 +18,7 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.admin":
     "agents.create agents.update agents.delete agents.files.set secrets.reload secrets.resolve sessions.patch " +
     "sessions.reset sessions.delete sessions.compact chat.inject exec.approvals.get exec.approvals.set " +
-    "exec.approvals.node.get exec.approvals.node.set channels.logout web.login.start web.login.wait config.set config.patch config.apply config.schema " +
+    "exec.approvals.node.get exec.approvals.node.set channels.logout web.login.start web.login.wait config.set config.patch config.apply config.move config.schema " +
     "system-event set-heartbeats update.run cron.add cron.update cron.remove cron.run skills.install skills.update " +
     "wizard.start wizard.next wizard.cancel wizard.status",
 };

@@ -66,7 +66,11 @@ const NAMESPACES: readonly {
   { id: "config", contract: contracts.config },
   { id: "cron", contract: contracts.cron, open: ["add", "update"] },
   { id: "devices", contract: contracts.devices },
-  { id: "health", contract: contracts.health, open: ["check", "status", "presence", "event"] },
+  {
+    id: "health",
+    contract: { ...contracts.health, ...prefixed("gateways", contracts.gateways) },
+    open: ["check", "status", "presence", "event"],
+  },
   { id: "heartbeat", contract: contracts.heartbeat, open: ["last", "set"] },
   { id: "control-panel", contract: contracts.panel },
   { id: "logs", contract: contracts.logs },
@@ -142,7 +146,7 @@ function samplesOf(contract: Contract) {
   return found;
 }
 
-describe("the contract of a namespace", { timeout: 120_000 }, () => {
+describe("the contract of a namespace", { timeout: 300_000 }, () => {
   it("is met by every plugin that has one", () => {
     const tried = NAMESPACES.flatMap(({ contract }) => Object.values(contract).map(({ name }) => name));
     assert.deepEqual(tried.toSorted(), Object.keys(good).toSorted());
@@ -158,7 +162,7 @@ describe("the contract of a namespace", { timeout: 120_000 }, () => {
     });
 });
 
-describe("the contract of a model provider", { timeout: 120_000 }, () => {
+describe("the contract of a model provider", { timeout: 300_000 }, () => {
   it("is met by provider-openai", async (t) => {
     const provider = await contributionOf(t, ModelProvider, "openai-completions", { plugin: openaiPlugin });
     await providerContract(t, { provider });
@@ -186,7 +190,7 @@ describe("the contract of a model provider", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the contract of a tool", { timeout: 120_000 }, () => {
+describe("the contract of a tool", { timeout: 300_000 }, () => {
   it("is met by the tools of sessions", async (t) => {
     const beside = { plugin: sessionsPlugin, plugins: without("sessions") };
     const status = await contributionOf(t, Tool, "session_status", beside);

@@ -10,7 +10,7 @@ import { commands } from "@svc/sdk/commands";
 import { config } from "@svc/sdk/config";
 import { cron } from "@svc/sdk/cron";
 import { devices } from "@svc/sdk/devices";
-import { health } from "@svc/sdk/health";
+import { gateways, health } from "@svc/sdk/health";
 import { heartbeat } from "@svc/sdk/heartbeat";
 import { logs } from "@svc/sdk/logs";
 import { media } from "@svc/sdk/media";
@@ -59,7 +59,7 @@ const ofAgents = {
   webLogin,
 };
 const ofPeople = { devices, execApproval, execApprovals, nodeCanvas, nodes, push, talk, voicewake };
-const ofTheHost = { config, health, logs, panel, plugins, secrets, storage, update, webhooks, wizard };
+const ofTheHost = { config, gateways, health, logs, panel, plugins, secrets, storage, update, webhooks, wizard };
 /** Every contract of the full bundle. */
 export const contracts = { ...ofAgents, ...ofPeople, ...ofTheHost };
 
@@ -168,6 +168,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "chat.abort": [() => ({ sessionKey: "main" }), () => ({ sessionKey: "main", runId: "nobody" })],
   "chat.inject": [() => ({ sessionKey: "main", message: "by hand", label: "note" })],
   "config.get": [() => ({})],
+  "config.move": [() => ({ to: "file" })],
   "config.set": [({ hash }) => ({ raw: "{ logging: { level: 'warn' } }", baseHash: hash })],
   "config.patch": [({ hash }) => ({ raw: "{ logging: { level: 'error' } }", baseHash: hash, note: "quieter" })],
   "config.apply": [({ hash }) => ({ raw: "{}", baseHash: hash, restartDelayMs: 60_000 })],
@@ -229,6 +230,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "memory.read": [() => ({ path: "memory/sample.md", agentId: "main" })],
   "memory.index": [() => ({}), () => ({ agentId: "main", force: true })],
   status: [() => undefined, () => ({})],
+  "gateways.list": [() => ({})],
   "system-presence": [() => undefined],
   "system-event": [
     () => ({ text: "the door is open" }),

@@ -1,6 +1,6 @@
 /**
- * A gateway whose jobs use a separate clock that runs fast and can be set. Started by `cron-kill.test.ts`, which stops,
- * kills and resumes it. argv: state directory, real ms, the job time at that ms, speed factor.
+ * A gateway whose jobs use a separate clock that runs fast and can be set. Started by `cron-kill.test.ts` and `gateways-cron.test.ts`, which
+ * stop, kill and resume it. argv: state directory, real ms, the job time at that ms, speed factor.
  */
 import { type Clock, definePlugin, type Plugin } from "@svc/sdk";
 import { cron } from "@svc/sdk/cron";
@@ -8,6 +8,7 @@ import { createGateway } from "@svc/host";
 import cronPlugin from "../../plugins/cron/plugin.ts";
 
 const [, , stateDir = "", realText = "0", jobText = "0", rateText = "1"] = process.argv;
+const { SVC_DATABASE_URL: url } = process.env;
 const rate = Number(rateText);
 let offset = Number(jobText) - Number(realText) * rate;
 
@@ -32,7 +33,7 @@ const fast: Plugin = definePlugin({
 });
 
 const gateway = await createGateway({
-  env: {},
+  env: url === undefined ? {} : { SVC_DATABASE_URL: url },
   port: 0,
   stateDir,
   config: {

@@ -49,11 +49,12 @@ interface Said {
 
 async function whatWasSaid(client: GatewayClient): Promise<Said> {
   const [answered, told] = [new Map<string, number>(), new Map<string, number>()];
-  const turns = await rowsOf<{ origin: string; text: string }>(
+  const turns = await rowsOf<{ origin: string; outcome: string }>(
     client,
-    "SELECT origin, json_extract(outcome, '$.text') AS text FROM agent_runs WHERE status = 'ok' ORDER BY run_id",
+    "SELECT origin, outcome FROM agent_runs WHERE status = 'ok' ORDER BY run_id",
   );
-  for (const { origin, text } of turns) {
+  for (const { origin, outcome } of turns) {
+    const { text } = JSON.parse(outcome) as { readonly text: string };
     const counts = origin === "hook" ? answered : told;
     for (const marker of text.match(/\b(?:wake|did)-\d+;/g) ?? []) counts.set(marker, (counts.get(marker) ?? 0) + 1);
   }

@@ -14,7 +14,7 @@ import { logSettings } from "../../host/logs/settings.ts";
 import { createReconfigure, type ReconfigureOptions } from "../../host/reconfigure.ts";
 
 /** Records every call. */
-function scene(possible = true) {
+function scene(possible = true, apartMs = 0) {
   const did: string[] = [];
   const log = (text: string) => (_: object, message: string) => void did.push(`${text}: ${message}`);
   const access = new Access({ mode: "token", token: "first" }, {}, 18_789, createFakeClock());
@@ -49,8 +49,12 @@ function scene(possible = true) {
     lookAtCertificate: () => Promise.resolve(),
     restarts: {
       possible,
-      schedule: ({ reason }) => (did.push(`restart ${reason}`), { delayMs: 0, coalesced: false, cooldownMsApplied: 0 }),
+      schedule: ({ reason, delayMs = "" }) => (
+        did.push(`restart ${reason}${delayMs && ` in ${delayMs}`}`),
+        { delayMs: 0, coalesced: false, cooldownMsApplied: 0 }
+      ),
     },
+    restartDelayMs: () => apartMs,
     port: () => 18_789,
     planner: { plan: () => ({ sources: [], disabled: new Set() }) },
     closeDead: async (reason) => void did.push(`close ${reason}`),
@@ -100,6 +104,14 @@ describe("a file edited by hand", () => {
       assert.deepEqual(did, expected);
     });
   }
+
+  it("or changed at another gateway restarts this one later than the other", async () => {
+    const { did, apply, change } = scene(true, 3_000);
+    await apply(change(mode("hybrid"), both));
+    assert.equal(did.at(-1), "restart configuration: gateway.port in 5000");
+    await apply(change(mode("hybrid"), both, "config.set"));
+    assert.equal(did.at(-1), "restart configuration: gateway.port");
+  });
 
   it("that needs an impossible restart causes a log line", async () => {
     const { did, apply, change } = scene(false);

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { config } from "@svc/sdk/config";
 import { messageOf } from "@svc/sdk/errors";
+import { isCopy } from "@svc/host/local";
 import { atGateway } from "../connect.ts";
 import { stateHolder } from "../state-lock.ts";
 
@@ -10,6 +11,10 @@ const PATIENCE_MS = 10_000;
 /** Milliseconds a restart may take after its delay: it waits up to 30 s for runs. Choice. */
 const RESTART_MS = 60_000;
 const POLL_MS = 100;
+
+const NEXT_START = "No gateway runs here; the next start uses it.";
+const NEXT_START_OF_COPY =
+  "No gateway runs here. The file is a copy of the configuration in the database: the next start takes the change there, unless another gateway changes the configuration first.";
 
 export interface Acknowledgement {
   /** `restart`: in use except for keys that need a restart, and no restart is scheduled. `unknown`: the gateway did not report. */
@@ -32,7 +37,7 @@ export async function acknowledged(file: WrittenFile, note: (line: string) => vo
   let why = "it has not read the file yet";
   for (; Date.now() < until; await pause(POLL_MS)) {
     const holder = await stateHolder(file.stateDir);
-    if (!holder) return { state: "none", text: "No gateway runs here; the next start uses it." };
+    if (!holder) return { state: "none", text: (await isCopy(file.stateDir)) ? NEXT_START_OF_COPY : NEXT_START };
     const { url } = holder;
     if (url === undefined) continue; // the gateway is starting or suspended
     const answer = await ask(url);

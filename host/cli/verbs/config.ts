@@ -1,6 +1,7 @@
 /** Wiring of `svc config ...`. */
 import type { SetFlags } from "../config/write.ts";
-import { examples, JSON_OPTION, type Wiring } from "../verb.ts";
+import type { TargetFlags } from "../target.ts";
+import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 
 export function addConfigVerbs({ program, output, act }: Wiring): void {
   const config = program.command("config").description("Read, check and change the configuration file");
@@ -55,6 +56,14 @@ export function addConfigVerbs({ program, output, act }: Wiring): void {
     .addHelpText("after", examples("svc config schema", "svc config schema gateway.auth"))
     .action((path: string | undefined) =>
       act(async () => (await import("../config/read.ts")).printSchema(path, output)),
+    );
+  withTarget(config.command("move"))
+    .description("Move the configuration to the database that several gateways share, or back to the file of each")
+    .option("--to <place>", "database or file")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("svc config move --to database", "svc config move --to file"))
+    .action((flags: TargetFlags & { to?: string }) =>
+      act(async () => (await import("../config/move.ts")).moveConfig(flags, output)),
     );
   config
     .command("diff [file]")

@@ -1,4 +1,4 @@
-/** Wiring of `svc gateway install|uninstall|start|stop|restart`. */
+/** Wiring of `svc gateway install|uninstall|drain|start|stop|restart`. */
 import type { CommandContext } from "@svc/sdk/cli";
 import type { Command } from "commander";
 import { examples, JSON_OPTION, type Wiring } from "../verb.ts";
@@ -34,6 +34,12 @@ export function addServiceVerbs(gateway: Command, { output, act }: Omit<Wiring, 
   add("uninstall", "Remove the service; state and configuration stay", ["svc gateway uninstall"], (service, context) =>
     service.uninstall(context),
   ).option(...dryRun);
+  add(
+    "drain",
+    "Stop the gateway while other gateways on its database go on: clients move to them one after the other",
+    ["svc gateway drain"],
+    async (_service, context) => (await import("../service/drain.ts")).drain(context),
+  );
   for (const action of ["start", "stop", "restart"] as const)
     add(
       action,

@@ -4,11 +4,16 @@
  * Only events that every connection receives are numbered, so a healthy client never sees a gap; events for a
  * scope or for named connections carry no number. Clients that can resume get a cursor on the events they can
  * request again. Spec: spec/README.md "seq"; §6.
+ *
+ * With a backplane, events that are not `local` get their place, number and cursor there, the same for the clients of all gateways.
  */
+import { randomUUID } from "node:crypto";
 import { type Audience, coversScope, type EventSpec } from "@svc/sdk";
+import type { BackplaneEnd, Carrier, SharedEvent, SharedPlace } from "@svc/sdk/gateway";
 import { type EventCursor, MAX_PAYLOAD_BYTES, StateVersion } from "@svc/sdk/protocol";
 import { encodeEventText } from "./frame-codec.ts";
 import { type ReplayEntry, ReplayLog } from "./replay.ts";
+import { type AudienceSpec, decode, type Emission, type Place, SharedEvents } from "./shared-events.ts";
 
 /** The part of a connection that events need. */
 export interface Receiver {
@@ -21,35 +26,120 @@ export interface Receiver {
   deliver(frame: Buffer, droppable: boolean): void;
 }
 
+export interface BroadcasterOptions {
+  /** Called for each event: whether events that older gateways sent to every connection still go to all. */
+  readonly formerlyForAll?: () => boolean;
+  /** Called with each event of another gateway. @param text JSON of the payload */
+  readonly heard?: (name: string, text: string | undefined, isTargeted: boolean) => void;
+  /** Called with each note of a gateway, also of this one. */
+  readonly noted?: (text: string) => void;
+  /** Called when this gateway begins to get notes, and when some may have been lost. */
+  readonly renewed?: () => void;
+  readonly members?: (self: string | undefined, present: ReadonlySet<string>) => void;
+  /** Called when the connections have missed events of other gateways. */
+  readonly missed?: () => void;
+}
+
 type Versions = { -readonly [K in keyof StateVersion]: StateVersion[K] };
 
 /** Snapshot events whose versions the wire can carry. */
 const VERSIONED = Object.keys(StateVersion.properties);
+/** Characters at the beginning of connection ids that name their gateway. */
+const MARK_CHARS = 8;
 
 export class Broadcaster {
-  readonly #isForAll: (event: EventSpec) => boolean;
+  readonly #options: BroadcasterOptions;
   readonly #receivers = new Map<string, Receiver>();
+  /** By connection: it has seen events up to this position at another gateway, which are still on their way here. */
+  readonly #ahead = new Map<string, number>();
   /** Versions start at 1. Spec: protocol/frames-and-connect.md §11. */
   readonly #versions = Object.fromEntries(VERSIONED.map((name) => [name, 1])) as Versions;
+  readonly #mark = randomUUID().slice(0, MARK_CHARS);
   #seq = 0;
-  /** Created when the first client that can resume connects. */
+  /** Created when the first client that can resume connects, or by the backplane. */
   #replay: ReplayLog | undefined;
+  #shared: SharedEvents | undefined;
+  /** The backplane numbers events; while it is away, none has a number. */
+  #isNumberedElsewhere = false;
 
-  /** @param formerlyForAll called for each event: whether events that older gateways sent to every connection still go to all */
-  constructor(formerlyForAll: () => boolean = () => false) {
-    this.#isForAll = (event) => event.scope === undefined || (event.formerlyForAll === true && formerlyForAll());
+  constructor(options: BroadcasterOptions = {}) {
+    this.#options = options;
   }
 
-  add(receiver: Receiver): void {
+  /** A new id. Gateways on one state recognize the ids of their connections. */
+  connectionId(): string {
+    return this.#mark + randomUUID().slice(MARK_CHARS);
+  }
+
+  /** @param after position up to which it has seen events */
+  add(receiver: Receiver, after = 0): void {
     this.#receivers.set(receiver.id, receiver);
+    if (after > (this.#replay?.cursor.n ?? 0)) this.#ahead.set(receiver.id, after);
   }
 
   remove({ id }: Receiver): void {
     this.#receivers.delete(id);
+    this.#ahead.delete(id);
   }
 
   get stateVersion(): StateVersion {
     return { ...this.#versions };
+  }
+
+  /** Number of the last event that this gateway has numbered itself. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Events go through the carrier from now on. */
+  join(carrier: Carrier, place: SharedPlace): BackplaneEnd {
+    const shared = new SharedEvents({
+      carrier,
+      isHere: (id) => id.startsWith(this.#mark),
+      deliver: (emission, at) => this.#deliver(emission, at),
+      noted: (text) => this.#options.noted?.(text),
+    });
+    this.#isNumberedElsewhere = true;
+    const begin = ({ epoch, n, history }: SharedPlace) => {
+      this.#replay = new ReplayLog({ epoch, n: (history[0]?.n ?? n + 1) - 1, isShared: true });
+      for (const { text, ...at } of history) {
+        const emission = decode(text);
+        if (typeof emission !== "string") this.#keep(emission, at);
+      }
+      this.#replay.reach(n);
+      this.#shared = shared;
+      this.#options.renewed?.();
+    };
+    begin(place);
+    return {
+      deliver: (events) => this.#arrive(shared, events),
+      unsent: (count) => shared.unsent(count),
+      renew: begin,
+      missed: (next) => {
+        begin(next);
+        this.#options.missed?.();
+      },
+      members: (self, present) => this.#options.members?.(self, present),
+      leave: () => {
+        if (this.#shared === shared) this.#shared = undefined;
+        this.#options.members?.(undefined, new Set());
+        shared.end();
+        this.#replay = undefined;
+      },
+    };
+  }
+
+  /** Sends a note to all gateways; does nothing without a backplane. */
+  note(text: string): void {
+    this.#shared?.note(text);
+  }
+
+  #arrive(shared: SharedEvents, events: readonly SharedEvent[]): void {
+    for (const event of events) {
+      const foreign = shared.deliver(event);
+      this.#replay?.reach(event.n);
+      if (foreign) this.#options.heard?.(foreign.event.name, foreign.text, foreign.connections !== undefined);
+    }
   }
 
   /** @returns the cursor at which events begin for a client that can resume, and the events it missed; `undefined` when some of them were dropped */
@@ -61,10 +151,11 @@ export class Broadcaster {
 
   /** Sends the missed events that the client may see. Call it before `add`. */
   replay(missed: readonly ReplayEntry[], receiver: Receiver): void {
-    for (const { event, payload, seq, stateVersion, n } of missed) {
-      if (!(this.#isForAll(event) || mayReceive(event, receiver, false)) || !this.#replay) continue;
+    for (const { emission, seq, n } of missed) {
+      if (!(this.#isForAll(emission.event) || mayReceive(emission.event, receiver, false)) || !this.#replay) continue;
+      const { event, text, stateVersion, isDroppable } = emission;
       const cursor = { epoch: this.#replay.epoch, n };
-      receiver.deliver(encodeEventText(event.name, payload, { seq, stateVersion, cursor }), event.droppable ?? false);
+      receiver.deliver(encodeEventText(event.name, text, { seq, stateVersion, cursor }), isDroppable);
     }
   }
 
@@ -72,29 +163,63 @@ export class Broadcaster {
    * Never throws because of a receiver. Each receiver gets events in the order of the calls.
    * @throws Error the event is larger than clients accept; they would all close their connections
    */
-  publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {
-    const receivers = this.#audience(event, audience);
-    const isTargeted = audience.connections !== undefined;
+  publish(event: EventSpec, payload: unknown, { connections, droppable }: Audience = {}): void {
     const stateVersion = event.snapshot ? this.#raise(event.name) : undefined;
-    if (receivers.length === 0 && (isTargeted || !this.#replay)) return;
+    const shared = event.local ? undefined : this.#shared;
+    const isForAll = this.#isForAll(event);
+    const isKept = connections === undefined && this.#replay !== undefined && !this.#isAside(event);
+    const leaves = shared?.leaves(connections) ?? false;
+    const receivers = leaves ? [] : this.#audience({ event, isForAll, connections });
+    if (!leaves && !isKept && receivers.length === 0) return;
     const text = JSON.stringify(payload) as string | undefined; // undefined without a payload
     if (text !== undefined && text.length > MAX_PAYLOAD_BYTES.afterConnect)
       throw new Error(
         `event ${event.name} is too large: ${text.length} bytes; clients accept at most ${MAX_PAYLOAD_BYTES.afterConnect}`,
       );
-    const seq = !isTargeted && this.#isForAll(event) && this.#receivers.size > 0 ? ++this.#seq : undefined;
-    const kept = isTargeted ? undefined : this.#replay?.append({ event, payload: text, seq, stateVersion });
-    const droppable = audience.droppable ?? event.droppable ?? false;
+    const isDroppable = droppable ?? event.droppable ?? false;
+    const emission = { event, text, isForAll, connections, isDroppable, stateVersion };
+    if (shared) shared.publish(emission);
+    else this.#deliver(emission, this.#placeHere(event, emission), receivers);
+  }
+
+  /** An event outside of the common order: it has neither number nor cursor. */
+  #isAside({ local }: EventSpec): boolean {
+    return local === true && this.#shared !== undefined;
+  }
+
+  /** The place of an event that only this gateway delivers. */
+  #placeHere(event: EventSpec, { isForAll, connections }: Emission): Place | undefined {
+    if (connections !== undefined || this.#isAside(event)) return undefined;
+    const isNumbered = isForAll && this.#receivers.size > 0 && !this.#isNumberedElsewhere;
+    return { n: (this.#replay?.cursor.n ?? 0) + 1, seq: isNumbered ? ++this.#seq : undefined };
+  }
+
+  #deliver(emission: Emission, place?: Place, receivers = this.#audience(emission)): void {
+    const { event, text, stateVersion, isDroppable } = emission;
+    const cursor = place && this.#keep(emission, place);
+    const seq = place?.seq;
     let plain: Buffer | undefined;
     let marked: Buffer | undefined;
     for (const receiver of receivers) {
-      if (receiver.resumes && kept && this.#replay) {
-        const cursor = { epoch: this.#replay.epoch, n: kept.n };
-        receiver.deliver((marked ??= encodeEventText(event.name, text, { seq, stateVersion, cursor })), droppable);
-      } else {
-        receiver.deliver((plain ??= encodeEventText(event.name, text, { seq, stateVersion })), droppable);
-      }
+      if (cursor && this.#ahead.size > 0 && this.#hasSeen(receiver, cursor.n)) continue;
+      if (receiver.resumes && cursor)
+        receiver.deliver((marked ??= encodeEventText(event.name, text, { seq, stateVersion, cursor })), isDroppable);
+      else receiver.deliver((plain ??= encodeEventText(event.name, text, { seq, stateVersion })), isDroppable);
     }
+  }
+
+  /** @returns its cursor; `undefined`: no client can request it again */
+  #keep(emission: Emission, { n, seq }: Place): EventCursor | undefined {
+    if (!this.#replay || emission.connections !== undefined) return undefined;
+    this.#replay.append({ emission, n, seq });
+    return { epoch: this.#replay.epoch, n };
+  }
+
+  #hasSeen({ id }: Receiver, n: number): boolean {
+    const ahead = this.#ahead.get(id);
+    if (ahead === undefined) return false;
+    if (n >= ahead) this.#ahead.delete(id);
+    return n <= ahead;
   }
 
   #raise(name: string): StateVersion | undefined {
@@ -103,16 +228,20 @@ export class Broadcaster {
     return this.stateVersion;
   }
 
-  #audience(event: EventSpec, { connections }: Audience): Receiver[] {
+  #isForAll({ scope, formerlyForAll }: AudienceSpec): boolean {
+    return scope === undefined || (formerlyForAll === true && this.#options.formerlyForAll?.() === true);
+  }
+
+  #audience({ event, isForAll, connections }: Pick<Emission, "event" | "isForAll" | "connections">): Receiver[] {
     const candidates = connections
       ? connections.flatMap((id) => this.#receivers.get(id) ?? [])
       : [...this.#receivers.values()];
-    if (this.#isForAll(event)) return candidates;
+    if (isForAll) return candidates;
     return candidates.filter((receiver) => mayReceive(event, receiver, connections !== undefined));
   }
 }
 
-function mayReceive({ scope, formerlyForAll }: EventSpec, { role, scopes }: Receiver, isNamed: boolean): boolean {
+function mayReceive({ scope, formerlyForAll }: AudienceSpec, { role, scopes }: Receiver, isNamed: boolean): boolean {
   if (role === "node") return isNamed && formerlyForAll === true;
   return scope === undefined || coversScope(scopes, scope);
 }

@@ -42,6 +42,7 @@ export interface ConnectionOptions {
   readonly log: Logger;
   readonly dispatcher: Dispatcher;
   readonly admission: Admission;
+  newId(): string;
   /** Called when the connection is admitted and its `hello-ok` is queued. */
   onReady(connection: Connection, identified: Identified, hello: HelloOk): void;
   onClosed(connection: Connection, code: number): void;
@@ -97,7 +98,7 @@ const NAME_TOO_LONG = new GatewayError(
 const MOST_UNAUTHORIZED = 10;
 
 export class Connection implements Receiver {
-  readonly id = randomUUID();
+  readonly id: string;
   readonly #options: ConnectionOptions;
   readonly #ws: WebSocket;
   readonly #outbox: Outbox;
@@ -115,6 +116,7 @@ export class Connection implements Receiver {
   /** @param socket socket below `ws`, for writing shared frames */
   constructor(ws: WebSocket, socket: Duplex, peer: Peer, options: ConnectionOptions) {
     const { handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS, maxBufferedBytes = MAX_BUFFERED_BYTES } = options;
+    this.id = options.newId();
     this.#options = options;
     this.#ws = ws;
     this.#outbox = new Outbox(socket, maxBufferedBytes, options.backlog, () => this.#cutOff());

@@ -1,6 +1,7 @@
 /** The WebSockets of a gateway: pending and admitted connections. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { type ConnectionInfo, HOOKS } from "@svc/sdk";
 import { CLOSE, type HelloOk } from "@svc/sdk/protocol";
 import type { WebSocket } from "ws";
@@ -21,6 +22,9 @@ import { Backlog } from "./outbox.ts";
  * after a restart.
  */
 const MAX_PENDING = 10_000;
+/** Choice: milliseconds between two connections that a leaving gateway closes, and for all of them. */
+const CLOSE_EACH_MS = 20;
+const CLOSE_WITHIN_MS = 20_000;
 
 export interface ConnectionsOptions extends Pick<ConnectionOptions, "log" | "handshakeTimeoutMs" | "maxBufferedBytes"> {
   readonly hooks: HookBus;
@@ -28,6 +32,8 @@ export interface ConnectionsOptions extends Pick<ConnectionOptions, "log" | "han
   readonly broadcaster: Broadcaster;
   readonly dispatcher: Dispatcher;
   readonly access: Access;
+  /** Tells the other gateways about an admitted connection; `undefined`: it has closed. */
+  readonly share: (id: string, connection: ConnectionInfo | undefined) => void;
 }
 
 export class Connections {
@@ -52,6 +58,7 @@ export class Connections {
       ...options,
       backlog: new Backlog(),
       slow: this.#slow,
+      newId: () => options.broadcaster.connectionId(),
       onReady: (ready, accepted, hello) => this.#onReady(ready, accepted, hello),
       onClosed: (closed, code) => this.#onClosed(closed, code),
     };
@@ -88,6 +95,28 @@ export class Connections {
     oldest.close(CLOSE.policy, "too many connections are pending; connect again");
   }
 
+  /** Closes the connections that get events: they have missed some. Their clients connect again, and read what they show. */
+  closeAdmitted(reason: string): void {
+    for (const connection of this.#admitted) connection.close(CLOSE.restart, reason);
+  }
+
+  /**
+   * Closes the connections of operators, one after the other, so that their clients do not come back elsewhere all at once. Nodes stay: runs use them.
+   * @param closing called before each
+   */
+  async closeInTurn(reason: string, closing: (id: string) => void): Promise<void> {
+    const leaving = [...this.#admitted].filter(({ info }) => info.principal?.role !== "node");
+    const stepMs = Math.min(CLOSE_EACH_MS, CLOSE_WITHIN_MS / leaving.length);
+    const begun = performance.now();
+    let closed = 0;
+    for (const connection of leaving) {
+      closing(connection.id);
+      connection.close(CLOSE.restart, reason);
+      const waitMs = begun + ++closed * stepMs - performance.now();
+      if (waitMs > 0) await pause(waitMs);
+    }
+  }
+
   closeAll(code: number, reason: string): void {
     for (const ws of this.#slow) ws.terminate(); // a stop does not wait for slow readers
     for (const connection of [...this.#pending, ...this.#admitted]) connection.close(code, reason);
@@ -115,17 +144,16 @@ export class Connections {
     this.#pending.delete(connection);
     this.#admitted.add(connection);
     if (this.#closeIfDead(connection, REPLACED)) return;
-    if (resume) {
-      const since = (resume.complete ? params.resume : undefined) ?? resume.cursor;
-      broadcaster.replay(broadcaster.resume(since).missed ?? [], connection);
-    }
-    broadcaster.add(connection);
+    const since = resume && ((resume.complete ? params.resume : undefined) ?? resume.cursor);
+    if (since) broadcaster.replay(broadcaster.resume(since).missed ?? [], connection);
+    broadcaster.add(connection, since?.n);
+    this.#options.share(connection.id, connection.info);
     if (this.#hooks.ready.isUsed()) void this.#hooks.ready.emit(connection.info);
   }
 
   #onClosed(connection: Connection, code: number): void {
     this.#pending.delete(connection);
-    this.#admitted.delete(connection);
+    if (this.#admitted.delete(connection)) this.#options.share(connection.id, undefined);
     this.#options.broadcaster.remove(connection);
     if (this.#hooks.closed.isUsed()) void this.#hooks.closed.emit({ ...connection.info, code });
   }

@@ -84,5 +84,5 @@ async function stored(
 async function isTaken(thrown: unknown, runId: string, store: RunStore): Promise<boolean> {
   if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") return false;
   const record = await store.find(runId).catch(() => undefined);
-  return record !== undefined && (record.outcome !== undefined || record.lease.owner !== store.owner);
+  return record !== undefined && (record.outcome !== undefined || record.owner !== store.owner.id);
 }

@@ -1,7 +1,7 @@
 /** Services and settings that runs use. */
 import type { Clock, HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
-import type { Credentials } from "@svc/sdk/gateway";
+import type { Credentials, Peers } from "@svc/sdk/gateway";
 import type { ImageDescriptions } from "@svc/sdk/media";
 import type { Models } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -30,6 +30,11 @@ export interface Environment {
   /** The current section `agents`. */
   readonly config: () => AgentsConfig;
   readonly store: RunStore;
+  /** Asks the gateway of an owner to look at its runs. */
+  readonly nudge: (owner: string) => void;
+  /** Asks all other gateways to look for runs that have become free. */
+  readonly freed: () => void;
+  readonly peers: Peers;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -6,6 +6,8 @@ import type { SessionEntry } from "@svc/sdk/sessions";
 /** Receivers of events. */
 export interface EventSinks {
   trace(event: RunEvent): void;
+  /** Passes an event to the other gateways, where somebody may wait for the run. */
+  passOn(event: RunEvent): void;
   readonly broadcast: Emit<typeof agentEvent>;
   /** epoch ms */
   now(): number;
@@ -34,6 +36,8 @@ export class RunEvents {
   /** Connections that receive tool events. */
   readonly #connections = new Set<string>();
   #seq = 0;
+  /** Another gateway has accepted the run. */
+  isAdopted = false;
   /** Set once the session has been read. */
   visibility: Visibility = { toolResults: false, thinking: false };
 
@@ -45,6 +49,19 @@ export class RunEvents {
   /** Sends tool events to this connection from now on. */
   join(connectionId: string | undefined): void {
     if (connectionId !== undefined) this.#connections.add(connectionId);
+  }
+
+  /** Passes an event to hooks that another gateway has sent to clients. */
+  foreign(event: RunEvent): void {
+    this.#seq = event.seq;
+    this.#sinks.trace({ ...event, isForeign: true });
+  }
+
+  /** As `end`, if another gateway has sent the last event to clients. */
+  foreignEnd(outcome: RunOutcome): void {
+    const { runId, sessionKey } = this.#run;
+    const data = { phase: outcome.status === "error" ? "error" : "end" };
+    this.foreign({ runId, sessionKey, seq: this.#seq + 1, stream: "lifecycle", ts: this.#sinks.now(), data, outcome });
   }
 
   /** Emits the last event. Spec: events.md §3, `lifecycle`. */
@@ -64,7 +81,9 @@ export class RunEvents {
     this.#seq += 1;
     const event = { runId, seq: this.#seq, stream, ts: this.#sinks.now(), data, sessionKey };
     const quiet = acknowledgement ? { isQuiet: true as const } : {};
-    this.#sinks.trace({ ...event, ...quiet, ...(outcome ? { outcome } : {}) });
+    const whole = { ...event, ...quiet, ...(outcome ? { outcome } : {}) };
+    this.#sinks.trace(whole);
+    if (this.isAdopted) this.#sinks.passOn(whole);
     if (stream === "thinking" && !this.visibility.thinking) return;
     if (stream !== "tool") return this.#sinks.broadcast(event);
     if (this.#connections.size === 0) return;

@@ -62,7 +62,7 @@ async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment):
   const records =
     runs.length === 1 ? [undefined] : await Promise.all(runs.map(({ id }) => store.find(id).catch(() => undefined)));
   const isOurs = (record: RunRecord | undefined) =>
-    record?.state.status === "accepted" && record.lease.owner === store.owner;
+    record?.state.status === "accepted" && record.owner === store.owner.id;
   const returned = runs.filter((_run, index) => isOurs(records[index]));
   const gone = runs.filter((run) => !returned.includes(run));
   for (const run of gone) run.abandon();
@@ -106,8 +106,7 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   };
   const isDone = async () => (await store.find(runId))?.state.status === "running";
   await persist(write, { clock, signal: run.signal, isDone });
-  run.phase = "running";
-  run.startedAt = startedAt;
+  run.begin(startedAt);
   run.events.emit("lifecycle", { phase: "start", startedAt });
   for (const { other, outcome } of tookOver) ties.tookOver(other, outcome);
   if (mayTakeBack && ids.length === messages.length) run.traces = { ids: [...ids], unusedSince: before?.updatedAt };

@@ -79,6 +79,16 @@ export class LiveRun {
     this.#abort.abort();
   }
 
+  /** Called after a change of its state. */
+  changed: () => void = () => {};
+
+  /** @param startedAt epoch ms */
+  begin(startedAt: number): void {
+    this.phase = "running";
+    this.startedAt = startedAt;
+    this.changed();
+  }
+
   state(): RunState {
     const { runId, sessionKey, source } = this.request;
     const { startedAt } = this;
@@ -94,6 +104,7 @@ interface Waiter {
 
 export class LiveRuns {
   readonly #clock: Pick<Clock, "elapsed" | "setTimeout">;
+  readonly #share: (runId: string, state: RunState | undefined) => void;
   /** Oldest first. */
   readonly #runs = new Map<string, LiveRun>();
   /** Outcomes of runs that ended, oldest first. */
@@ -101,16 +112,25 @@ export class LiveRuns {
   readonly #waiters = new Set<Waiter>();
   #isClosed = false;
 
-  constructor(clock: Pick<Clock, "elapsed" | "setTimeout">) {
+  /** @param share tells other gateways about a run; `undefined`: it is no longer live here */
+  constructor(
+    clock: Pick<Clock, "elapsed" | "setTimeout">,
+    share: (runId: string, state: RunState | undefined) => void = () => {},
+  ) {
     this.#clock = clock;
+    this.#share = share;
   }
 
   add(run: LiveRun): void {
     this.#runs.set(run.id, run);
+    run.changed = () => this.#share(run.id, run.state());
+    run.changed();
   }
 
   remove(run: LiveRun): void {
-    if (this.#runs.get(run.id) === run) this.#runs.delete(run.id);
+    if (this.#runs.get(run.id) !== run) return;
+    this.#runs.delete(run.id);
+    this.#share(run.id, undefined);
   }
 
   get(runId: string): LiveRun | undefined {
@@ -182,8 +202,10 @@ export class LiveRuns {
   /** Leaves the live runs to the next start of the gateway, and releases all callers. */
   close(): void {
     this.#isClosed = true;
-    for (const run of this.all()) run.abandon();
-    this.#runs.clear();
+    for (const run of this.all()) {
+      run.abandon();
+      this.remove(run);
+    }
     for (const { settle } of this.#waiters) settle(undefined);
   }
 }

@@ -29,7 +29,7 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
       // A repeated request with the same idempotency key gets one response: the current state of the run.
       if (!fresh && !isOver) return accepted;
       if (fresh) call.accept(accepted);
-      const outcome = fresh ? await runs.wait(runId) : await runs.wait(runId, 0);
+      const outcome = fresh ? await runs.waitAnywhere(runId) : await runs.wait(runId, 0);
       const failure = await runs.deliveries.failure(runId);
       if (failure !== undefined) {
         const summary = `the reply was not delivered: ${failure}`;
@@ -61,9 +61,9 @@ async function followed(
   timeoutMs: number,
 ): Promise<RunOutcome | undefined> {
   const until = clock.elapsed() + timeoutMs;
-  const outcome = await runs.wait(runId, timeoutMs);
+  const outcome = await runs.waitAnywhere(runId, timeoutMs);
   if (outcome?.mergedInto === undefined) return outcome;
-  return runs.wait(outcome.mergedInto, Math.max(0, until - clock.elapsed()));
+  return runs.waitAnywhere(outcome.mergedInto, Math.max(0, until - clock.elapsed()));
 }
 
 /** The second response of a new request, or the only response of a duplicate. @throws GatewayError `UNAVAILABLE` with a payload. Spec: §1. */

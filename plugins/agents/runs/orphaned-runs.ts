@@ -1,5 +1,5 @@
-/** Takes over runs whose gateway has ended, in order of acceptance, and checks again when a lease expires. */
-import { type Lease, LEASE_MS } from "@svc/kit/lease";
+/** Takes over runs whose gateway has ended, in order of acceptance. */
+import { Turns } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { Environment } from "./environment.ts";
 import { recoverInterrupted } from "./interrupted.ts";
@@ -17,8 +17,7 @@ export interface Adopter {
 export class OrphanedRuns {
   readonly #env: Environment;
   readonly #adopter: Adopter;
-  #taking: Promise<void> | undefined;
-  #cancelLook: (() => void) | undefined;
+  readonly #turns = new Turns();
   #isStopped = false;
 
   constructor(env: Environment, adopter: Adopter) {
@@ -28,33 +27,21 @@ export class OrphanedRuns {
 
   /** @throws errors of the storage */
   take(): Promise<void> {
-    return (this.#taking ??= this.#takeAll().finally(() => (this.#taking = undefined)));
+    return this.#turns.take("take", () => this.#takeAll());
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#cancelLook?.();
   }
 
   async #takeAll(): Promise<void> {
-    const { store, clock, log } = this.#env;
-    this.#cancelLook?.();
-    let lookInMs = Infinity;
+    const { store } = this.#env;
     for (const record of await store.unfinished()) {
       const { runId, status } = record.state;
       if (this.#isStopped || this.#adopter.has(runId)) continue;
-      const leftMs = store.leaseLeft(record.lease);
-      if (leftMs > 0) lookInMs = Math.min(lookInMs, leftMs);
-      else if (status === "accepted") await this.#adopter.adopt(record);
-      else if (record.lease.owner !== store.owner && (await belongsHere(runId, record.lease, store)))
-        await this.#recover(record);
+      if (status === "accepted") await this.#adopter.adopt(record);
+      else if (record.owner !== store.owner.id && (await store.take(runId))) await this.#recover(record);
     }
-    if (lookInMs > LEASE_MS || this.#isStopped) return;
-    this.#cancelLook = clock.setTimeout(() => {
-      this.take().catch((error: unknown) =>
-        log.warn({ err: error }, "runs of other gateways could not be read; retrying at the next sweep"),
-      );
-    }, lookInMs);
   }
 
   /** Recovers an interrupted run that this gateway has taken over. */
@@ -71,6 +58,6 @@ export class OrphanedRuns {
 }
 
 /** Whether the run belongs to this gateway; takes it over from a gateway that has ended. */
-export async function belongsHere(runId: string, lease: Lease, store: RunStore): Promise<boolean> {
-  return lease.owner === store.owner || (store.leaseLeft(lease) === 0 && (await store.take(runId, lease)));
+export async function belongsHere({ owner, state }: RunRecord, store: RunStore): Promise<boolean> {
+  return owner === store.owner.id || store.take(state.runId);
 }

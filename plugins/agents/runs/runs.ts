@@ -1,9 +1,8 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and recovers them after a restart. */
-import { Renewal } from "@svc/kit/lease";
 import { type GatewayError, type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
-import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
+import type { AgentRuns, QueueMode, RunEvent, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import { refusal } from "@svc/sdk/errors";
-import type { Statement } from "@svc/sdk/storage";
+import type { Owner, Statement } from "@svc/sdk/storage";
 import type { Trail } from "../subagents/sending.ts";
 import { REVOKED, STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/settings.ts";
 import { Subagents, type SubagentSources } from "../subagents/subagents.ts";
@@ -11,7 +10,8 @@ import { endUnstarted } from "./ending.ts";
 import type { Environment } from "./environment.ts";
 import { type EventSinks, RunEvents } from "./events.ts";
 import { execute } from "./execution.ts";
-import { ForeignRuns } from "./foreign-runs.ts";
+import { ForeignRuns, RUNS } from "./foreign-runs.ts";
+import { IdleSessions } from "./idle-sessions.ts";
 import { belongsHere, OrphanedRuns } from "./orphaned-runs.ts";
 import { LiveRun, LiveRuns } from "./live-runs.ts";
 import type { QueueConfig } from "../config.ts";
@@ -51,13 +51,18 @@ export class Runs implements AgentRuns {
   readonly #accepting = new Map<string, Promise<Started>>();
   /** Ends of runs that never started, while being stored. */
   readonly #ending = new Set<Promise<void>>();
-  readonly #renewal: Renewal;
   readonly #foreign: ForeignRuns;
   readonly #orphans: OrphanedRuns;
+  readonly #idle: IdleSessions;
   readonly #closing = new AbortController();
+  /** Ends the wait for active runs during a stop. */
+  readonly #cut = new AbortController();
   #lastAcceptedAt = 0;
   /** The gateway is about to stop: active runs continue, no new run starts. */
   #isGatewayStopping = false;
+  #isLeaving = false;
+  /** Ids of runs that were left to other gateways. */
+  readonly #handed = new Set<string>();
   #isStopping = false;
   #stopped: Promise<void> | undefined;
 
@@ -65,7 +70,7 @@ export class Runs implements AgentRuns {
     this.#env = env;
     this.#hooks = hooks;
     this.#sinks = sinks;
-    this.#live = new LiveRuns(env.clock);
+    this.#live = new LiveRuns(env.clock, (runId, state) => env.peers.share(RUNS, runId, state));
     this.#queues = new RunQueues({
       env,
       config: env.queue,
@@ -73,12 +78,8 @@ export class Runs implements AgentRuns {
       run: (turn) => this.#execute(turn),
       abort: (runId, reason) => void this.abort(runId, reason),
     });
-    this.#renewal = new Renewal(
-      env,
-      () => env.store.renew(),
-      () => this.#live.all().length > 0,
-    );
     this.#foreign = new ForeignRuns(env, this.#live, this.#closing.signal);
+    this.#idle = new IdleSessions(env, this.#live, { runs: this, refuse: () => this.#refuseIfStopping() });
     this.#orphans = new OrphanedRuns(env, {
       has: (runId) => this.#live.get(runId) !== undefined || this.#accepting.has(runId),
       adopt: (record) => this.#adopt(record),
@@ -149,24 +150,27 @@ export class Runs implements AgentRuns {
     // Later than the last one, so that the order of acceptance survives a restart.
     const acceptedAt = Math.max(this.#env.clock.now(), this.#lastAcceptedAt + 1);
     const run = this.#enlist(request, acceptedAt);
-    const isNew = await this.#env.store.accept(request, acceptedAt, alongside).catch((error: unknown) => {
+    const { store } = this.#env;
+    const owner = await store.accept(request, acceptedAt, alongside).catch((error: unknown) => {
       this.#live.remove(run);
       throw error;
     });
-    if (!isNew) {
-      this.#live.remove(run);
+    if (owner !== store.owner.id) this.#live.remove(run);
+    if (owner === undefined) {
       const other = await this.#known(runId, connectionId); // already accepted, maybe by another gateway
       return (
         other ?? unavailable("the record of this run no longer exists; try again", { retryAfterMs: RESTART_RETRY_MS })
       );
     }
-    this.#enqueue(run, settings);
+    if (owner === store.owner.id) this.#enqueue(run, settings);
+    else this.#foreign.hand(run, owner);
+    this.#handOverMore();
     return { fresh: true, state: run.state(), acceptedAt };
   }
 
   /** @throws GatewayError `UNAVAILABLE` */
   #refuseIfStopping(): void {
-    if (this.#isGatewayStopping) throw gatewayStopping("try again after the restart");
+    if (this.#isGatewayStopping && !this.#isLeaving) throw gatewayStopping("try again after the restart");
     if (this.#isStopping) unavailable("the plugin agents is stopping; try again", { retryAfterMs: RESTART_RETRY_MS });
   }
 
@@ -191,18 +195,19 @@ export class Runs implements AgentRuns {
     this.#lastAcceptedAt = Math.max(this.#lastAcceptedAt, acceptedAt);
     const run = new LiveRun(request, acceptedAt, new RunEvents(request, this.#sinks));
     this.#live.add(run);
-    this.#renewal.start();
     // A connection that starts a run also follows the other runs of that session. Spec: protocol/events.md §3.
     for (const other of this.#live.ofSession(request.sessionKey)) other.events.join(request.connectionId);
     return run;
   }
 
   /** Queues a run that is only in storage: from before a restart, or because storage failed after its write. */
-  async #adopt({ state, request, acceptedAt, lease }: RunRecord): Promise<void> {
+  async #adopt(record: RunRecord): Promise<void> {
+    const { state, request, acceptedAt } = record;
     const isOpen = () => !this.#isStopping && !this.#isGatewayStopping && !this.#live.get(state.runId);
     if (state.status !== "accepted" || !request || !isOpen()) return;
-    if (!(await belongsHere(state.runId, lease, this.#env.store)) || !isOpen()) return;
+    if (!(await belongsHere(record, this.#env.store)) || !isOpen()) return;
     const run = this.#enlist(request, acceptedAt);
+    run.events.isAdopted = true;
     run.resumedFrom = state.startedAt;
     // The message of a restarted run is already in the transcript, so it is not merged with others.
     this.#enqueue(run, state.startedAt === undefined ? await this.#queues.settings(request) : undefined);
@@ -245,6 +250,7 @@ export class Runs implements AgentRuns {
   /** @param outcome as stored; `undefined`: the run is left to the next start, or to another gateway */
   #finish(run: LiveRun, outcome: RunOutcome | undefined): void {
     this.#live.remove(run);
+    this.#handOverMore(); // the next one of its session can begin there
     if (!outcome) return void this.#foreign.follow(run.id, run.events);
     this.deliveries.begin(run.request, outcome, this.#closing.signal);
     this.#announce(run.events, outcome);
@@ -261,31 +267,51 @@ export class Runs implements AgentRuns {
   /**
    * The outcome, from memory or from the record; waits for a run that has not ended.
    * @returns `undefined` after `timeoutMs` milliseconds (absent: no limit), or when the plugin stops first
-   * @throws GatewayError `UNAVAILABLE`, `details.code` `GATEWAY_STOPPING`: the run starts after the restart
+   * @throws GatewayError `UNAVAILABLE`, `details.code` `GATEWAY_STOPPING`: the run starts after the restart, or at another gateway
    */
   async wait(runId: string, timeoutMs?: number): Promise<RunOutcome | undefined> {
+    if (timeoutMs !== 0) this.#refuseIfLeft(runId);
+    const outcome = await this.#next(runId, timeoutMs);
+    if (!outcome && timeoutMs !== 0) this.#refuseIfLeft(runId);
+    return outcome;
+  }
+
+  /** As `wait`, for a client: it waits on for a run that was left to another gateway. */
+  async waitAnywhere(runId: string, timeoutMs?: number): Promise<RunOutcome | undefined> {
+    if (!this.#isLeaving) {
+      const begun = this.#env.clock.elapsed();
+      try {
+        return await this.wait(runId, timeoutMs);
+      } catch (error) {
+        if (!this.#handed.has(runId)) throw error;
+        if (timeoutMs !== undefined) timeoutMs = Math.max(0, timeoutMs - (this.#env.clock.elapsed() - begun));
+      }
+    }
+    return this.#next(runId, timeoutMs);
+  }
+
+  async #next(runId: string, timeoutMs: number | undefined): Promise<RunOutcome | undefined> {
     if (!this.#live.get(runId) && !this.#live.outcome(runId)) {
       const record = await this.#env.store.find(runId);
       if (record?.outcome) return record.outcome;
       if (record && timeoutMs !== 0) void this.#foreign.follow(runId);
     }
-    if (timeoutMs !== 0) this.#refuseIfLeft(runId);
-    const outcome = await this.#live.next(runId, timeoutMs);
-    if (!outcome && timeoutMs !== 0) this.#refuseIfLeft(runId);
-    return outcome;
+    return this.#live.next(runId, timeoutMs);
   }
 
-  /** @throws GatewayError `UNAVAILABLE` for a run that starts after the restart */
+  /** @throws GatewayError `UNAVAILABLE` for a run that starts after the restart, or elsewhere */
   #refuseIfLeft(runId: string): void {
     const run = this.#live.get(runId);
-    if (!this.#isGatewayStopping || !run || !this.#isLeft(run)) return;
+    const isLeft = this.#isLeaving ? this.#handed.has(runId) : run && this.#isLeft(run);
+    if (!this.#isGatewayStopping || !isLeft) return;
     const summary = "the run starts after the restart; after that, call agent.wait for the outcome";
     throw gatewayStopping(summary, { runId, status: "error", summary: `the gateway is stopping: ${summary}` });
   }
 
   abort(runId: string, reason: string): boolean {
     const run = this.#live.get(runId);
-    if (!run?.abort(reason)) return false;
+    if (!run) return this.#foreign.abortOne(runId, reason);
+    if (!run.abort(reason)) return false;
     if (this.#queues.leave(run)) this.#endWaiting(run);
     for (const { id, request } of this.#live.all())
       if (request.parentRunId === runId) this.abort(id, STOPPED_WITH_PARENT);
@@ -306,11 +332,13 @@ export class Runs implements AgentRuns {
     const runs = this.#live.ofSession(sessionKey);
     const ends = waitMs > 0 ? runs.map((run) => this.#live.next(run.id, waitMs)) : [];
     for (const run of runs) this.abort(run.id, reason);
+    const elsewhere = await this.#foreign.abort({ sessionKey }, reason);
     // Sub-runs outlive the run that started them, so they are found by the session.
     const children = await this.subagents.open(sessionKey);
     await Promise.all(children.map((child) => this.abortSession(child.sessionKey, STOPPED_WITH_PARENT, 0)));
     await Promise.all(ends);
-    return runs.every((run) => this.#live.get(run.id) !== run);
+    const outcomes = await Promise.all(waitMs > 0 ? elsewhere.map((runId) => this.wait(runId, waitMs)) : []);
+    return runs.every((run) => this.#live.get(run.id) !== run) && outcomes.every((outcome) => outcome !== undefined);
   }
 
   async queueMode(sessionKey: string, channel?: string): Promise<QueueMode> {
@@ -318,7 +346,16 @@ export class Runs implements AgentRuns {
   }
 
   active(sessionKey: string): readonly RunState[] {
-    return this.#live.ofSession(sessionKey).map((run) => run.state());
+    return [...this.#live.ofSession(sessionKey).map((run) => run.state()), ...this.#foreign.of(sessionKey)];
+  }
+
+  /** An event of a run that another gateway carries out. */
+  heard(event: RunEvent): void {
+    this.#foreign.heard(event);
+  }
+
+  whenIdle<T>(sessionKey: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return this.#idle.take(sessionKey, signal, work);
   }
 
   isBusy(lane: string): boolean {
@@ -343,9 +380,17 @@ export class Runs implements AgentRuns {
     };
   }
 
-  /** Recovers runs after a stop or crash. They wait in their queues until `open`. */
-  async recover(): Promise<void> {
-    await this.#env.store.open();
+  /**
+   * Recovers runs after a stop or crash. They wait in their queues until `open`. When the lease of the owner ends, every run is abandoned at once:
+   * another gateway may take it over.
+   */
+  async recover(owner: Owner): Promise<void> {
+    await this.#env.store.open(owner);
+    const abandon = () => {
+      this.#cut.abort();
+      void this.stop();
+    };
+    owner.signal.addEventListener("abort", abandon, { once: true, signal: this.#closing.signal });
     await this.#orphans.take();
     await this.subagents.announceOwed();
   }
@@ -358,11 +403,40 @@ export class Runs implements AgentRuns {
   /**
    * To be called when the gateway is about to stop. Refuses new runs; active runs continue. Waiting runs stay in storage
    * and start after the restart; callers that wait for them get an error that says so.
+   * @param isLeaving other gateways go on: nothing is refused, and `handOver` is called
    */
-  gatewayStops(): void {
+  gatewayStops(isLeaving: boolean): void {
     this.#isGatewayStopping = true;
+    this.#isLeaving = isLeaving;
     void this.#queues.lanes.close();
+    if (isLeaving) return;
     for (const run of this.#live.all()) if (this.#isLeft(run)) this.#live.giveUp(run.id);
+  }
+
+  /** Leaves the runs that have not begun to other gateways, and follows them there. @throws GatewayError `UNAVAILABLE` */
+  async handOver(): Promise<void> {
+    const isWaiting = (run: LiveRun) => run.phase !== "accepting" && this.#isLeft(run);
+    const runs = this.#live.all();
+    await this.#env.store.releaseWaiting(runs.filter((run) => !isWaiting(run)).map(({ id }) => id));
+    for (const run of runs.filter(isWaiting)) {
+      this.#queues.leave(run);
+      this.#live.remove(run);
+      this.#handed.add(run.id);
+      this.#live.giveUp(run.id);
+      void this.#foreign.follow(run.id, run.events);
+    }
+    this.#env.freed();
+  }
+
+  /** While the gateway stops and others go on, whatever is new or can begin is theirs. */
+  #handOverMore(): void {
+    if (!this.#isLeaving || this.#isStopping) return;
+    this.handOver().catch((err: unknown) =>
+      this.#env.log.warn(
+        { err },
+        "runs could not be left to other gateways yet; they take them when this one has stopped",
+      ),
+    );
   }
 
   /** Whether the run is not part of any turn, neither its own nor another run's. */
@@ -375,10 +449,17 @@ export class Runs implements AgentRuns {
     this.#queues.lanes.refill();
   }
 
+  /** Takes over runs that are free or were given to this gateway, and aborts those that another gateway asks to abort. */
+  async look(): Promise<void> {
+    if (this.#isStopping) return;
+    if (!this.#isGatewayStopping) await this.#orphans.take();
+    for (const { runId, reason } of await this.#env.store.abortsAsked()) this.abort(runId, reason);
+  }
+
   /** Takes over orphaned runs, announces outcomes of sub-runs and archives their sessions. To be called about every minute. */
   async sweep(): Promise<void> {
     if (this.#isStopping || this.#isGatewayStopping) return;
-    await this.#orphans.take();
+    await this.look();
     await this.subagents.announceOwed();
     await this.subagents.archiveOld();
   }
@@ -395,19 +476,17 @@ export class Runs implements AgentRuns {
   }
 
   async #drain(): Promise<void> {
-    const deadline = new AbortController();
-    const cancelTimer = this.#env.clock.setTimeout(() => deadline.abort(), DRAIN_MS);
+    const cancelTimer = this.#env.clock.setTimeout(() => this.#cut.abort(), DRAIN_MS);
     const ends = Promise.allSettled([this.#queues.lanes.close(), ...this.#accepting.values()]); // a rejected acceptance does not end the wait early
     await untilAborted(
       ends.then(() => Promise.all(this.#ending)),
-      deadline.signal,
+      this.#cut.signal,
     ).catch(() => undefined);
     cancelTimer();
     this.#closing.abort();
     this.#queues.clear();
     this.#live.close();
-    this.#renewal.stop();
-    await this.#env.store.release().catch(() => undefined); // the leases expire anyway
+    if (this.#env.store.owner.isCurrent) await this.#env.store.release().catch(() => undefined); // a later generation takes them anyway
   }
 }
 

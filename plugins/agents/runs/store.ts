@@ -1,12 +1,10 @@
 /**
- * Durable records of runs: request, state and outcome. Table `agent_runs`. One gateway owns an unfinished run through a
- * lease (`owner`, `lease_until`), and each change of the run requires that owner. `resumes`: number of restarts after an
- * interruption.
+ * Durable records of runs: request, state and outcome. Table `agent_runs`. An unfinished run belongs to its `owner`, and each change of the run
+ * requires that owner. `resumes`: number of restarts after an interruption. `lease_until` is of earlier versions.
  */
-import { type Lease, Leases } from "@svc/kit/lease";
-import type { Clock } from "@svc/sdk";
 import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
-import type { Retention, Statement, Storage } from "@svc/sdk/storage";
+import { unavailable } from "@svc/sdk";
+import type { Owner, Retention, Statement, Storage } from "@svc/sdk/storage";
 import { reasonOf } from "./outcome.ts";
 import { SUBRUN_STEPS } from "../subagents/store.ts";
 
@@ -29,6 +27,8 @@ const STEPS = [
   "ALTER TABLE agent_runs ADD COLUMN owner TEXT",
   "ALTER TABLE agent_runs ADD COLUMN lease_until BIGINT",
   "ALTER TABLE agent_runs ADD COLUMN resumes BIGINT NOT NULL DEFAULT 0",
+  "ALTER TABLE agent_runs ADD COLUMN abort_reason TEXT",
+  "CREATE INDEX agent_runs_of_session ON agent_runs (session_key) WHERE status IN ('accepted', 'running')",
 ];
 
 const WEEK_MS = 7 * 86_400_000;
@@ -69,7 +69,6 @@ interface RunRow {
   readonly request: string | null;
   readonly outcome: string | null;
   readonly owner: string | null;
-  readonly lease_until: number | bigint | null;
   readonly resumes: number | bigint;
 }
 
@@ -79,54 +78,98 @@ export interface RunRecord {
   readonly acceptedAt: number;
   /** Only until the run ends. */
   readonly request?: RunRequest;
-  readonly lease: Lease;
+  readonly owner?: string;
   /** Number of restarts after an interruption. */
   readonly resumes: number;
   /** Without `message`. Only of ended runs. */
   readonly outcome?: RunOutcome;
 }
 
+/** A run, or all runs of a session. */
+export type RunsElsewhere = { readonly runId: string } | { readonly sessionKey: string };
+
 export class RunStore {
   readonly #services: { readonly storage: Storage };
-  readonly #leases: Leases;
-  /** Lease owner of runs accepted or taken over here. */
-  readonly owner: string;
+  #owner: Owner | undefined;
 
-  /** @param services read at each use, so that the store can be constructed before storage has started @param owner from `newOwner` */
-  constructor(services: { readonly storage: Storage }, clock: Pick<Clock, "now" | "elapsed">, owner: string) {
+  /** @param services read at each use, so that the store can be constructed before storage has started */
+  constructor(services: { readonly storage: Storage }) {
     this.#services = services;
-    this.#leases = new Leases(clock);
-    this.owner = owner;
   }
 
-  open(): Promise<void> {
+  /** @param owner of the runs that are accepted or taken over here */
+  open(owner: Owner): Promise<void> {
+    this.#owner = owner;
     return this.#services.storage.migrate("agents", STEPS);
   }
 
+  get owner(): Owner {
+    return this.#owner ?? unavailable("the plugin agents is starting", { retryAfterMs: 500 });
+  }
+
   /**
-   * Stores a run in one transaction with `alongside`. Durable when it resolves.
-   * @returns false when a record with this id already exists
+   * Stores a run in one transaction with `alongside`. Durable when it resolves. All open runs of a session have one owner, so that they do not run at
+   * the same time: the run is given to the gateway that has others of its session.
+   * @returns its owner; `undefined` when a record with this id already exists
    */
-  async accept(request: RunRequest, acceptedAt: number, alongside: readonly Statement[] = []): Promise<boolean> {
+  async accept(
+    request: RunRequest,
+    acceptedAt: number,
+    alongside: readonly Statement[] = [],
+  ): Promise<string | undefined> {
     // The connection does not survive a restart, so it is not stored.
     const { connectionId: _connection, ...kept } = request;
+    const free = this.owner.free("o.owner");
     const [result] = await this.#services.storage.transaction([
       {
-        sql: `INSERT INTO agent_runs (run_id, session_key, origin, status, accepted_at, request, owner, lease_until)
-              VALUES (?, ?, ?, 'accepted', ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING`,
+        sql: `INSERT INTO agent_runs (run_id, session_key, origin, status, accepted_at, request, owner)
+              SELECT ?, ?, ?, 'accepted', CAST(? AS BIGINT), ?, coalesce((SELECT max(o.owner) FROM agent_runs o
+                WHERE o.session_key = ? AND o.status IN ('accepted', 'running') AND o.owner <> ? AND NOT ${free.sql}), ?)
+              WHERE true ON CONFLICT (run_id) DO NOTHING RETURNING owner`,
         params: [
           request.runId,
           request.sessionKey,
           request.source,
           acceptedAt,
           JSON.stringify(kept),
-          this.owner,
-          this.#leases.until(),
+          request.sessionKey,
+          this.owner.id,
+          ...free.params,
+          this.owner.id,
         ],
       },
       ...alongside,
     ]);
-    return result?.changes === 1;
+    const owner = result?.rows[0]?.["owner"];
+    return typeof owner === "string" ? owner : undefined;
+  }
+
+  /** Asks other gateways to abort their runs. @returns these runs, and their owners */
+  async abortElsewhere(
+    of: RunsElsewhere,
+    reason: string,
+  ): Promise<readonly { readonly runId: string; readonly owner: string }[]> {
+    const free = this.owner.free("owner");
+    const [column, value] = "runId" in of ? ["run_id", of.runId] : ["session_key", of.sessionKey];
+    const which = `${column} = ? AND status IN ('accepted', 'running') AND owner <> ? AND NOT ${free.sql}`;
+    const params = [value, this.owner.id, ...free.params];
+    const { storage } = this.#services;
+    if (!(await storage.get(`SELECT run_id FROM agent_runs WHERE ${which} LIMIT 1`, params))) return [];
+    const [result] = await storage.transaction([
+      {
+        sql: `UPDATE agent_runs SET abort_reason = coalesce(abort_reason, ?) WHERE ${which} RETURNING run_id, owner`,
+        params: [reason, ...params],
+      },
+    ]);
+    return (result?.rows ?? []).map((row) => ({ runId: String(row["run_id"]), owner: String(row["owner"]) }));
+  }
+
+  /** Runs of this gateway that another one asks to abort, with its reason. */
+  async abortsAsked(): Promise<readonly { readonly runId: string; readonly reason: string }[]> {
+    const sql = `SELECT run_id, abort_reason FROM agent_runs
+      WHERE status IN ('accepted', 'running') AND owner = ? AND abort_reason IS NOT NULL`;
+    const rows = await this.#services.storage.all<{ run_id: string; abort_reason: string }>(sql, [this.owner.id]);
+    return rows.map(({ run_id: runId, abort_reason: reason }) => ({ runId, reason }));
   }
 
   /** Runs in the transaction of the user's message: sets the state `running`. */
@@ -134,7 +177,7 @@ export class RunStore {
     return {
       sql: `UPDATE agent_runs SET status = 'running', started_at = ?
             WHERE run_id = ? AND status = 'accepted' AND owner = ?`,
-      params: [startedAt, runId, this.owner],
+      params: [startedAt, runId, this.owner.id],
       expectChanges: 1,
     };
   }
@@ -144,40 +187,36 @@ export class RunStore {
     return {
       sql: `UPDATE agent_runs SET status = 'accepted', resumes = resumes + 1
             WHERE run_id = ? AND status = 'running' AND owner = ?`,
-      params: [runId, this.owner],
+      params: [runId, this.owner.id],
       expectChanges: 1,
     };
   }
 
-  /** Milliseconds until this gateway may take over the run; 0: it may now, or already owns it. */
-  leaseLeft(lease: Lease): number {
-    return lease.owner === this.owner ? 0 : this.#leases.left(lease);
-  }
-
-  /** Takes over a run whose lease has not changed since it was read. @returns false when another gateway was first */
-  async take(runId: string, { owner, until }: Lease): Promise<boolean> {
+  /** Takes over a run that is free. @returns false when another gateway was first, with this run or with others of its session */
+  async take(runId: string): Promise<boolean> {
+    const [free, others] = [this.owner.free("owner"), this.owner.free("o.owner")];
     const [result] = await this.#services.storage.transaction([
       {
-        sql: `UPDATE agent_runs SET owner = ?, lease_until = ? WHERE run_id = ? AND status IN ('accepted', 'running')
-              AND COALESCE(owner, '') = ? AND COALESCE(lease_until, 0) = ?`,
-        params: [this.owner, this.#leases.until(), runId, owner ?? "", until],
+        sql: `UPDATE agent_runs SET owner = ? WHERE run_id = ? AND status IN ('accepted', 'running') AND ${free.sql}
+              AND NOT EXISTS (SELECT 1 FROM agent_runs o WHERE o.session_key = agent_runs.session_key
+                AND o.status IN ('accepted', 'running') AND o.owner <> ? AND NOT ${others.sql})`,
+        params: [this.owner.id, runId, ...free.params, this.owner.id, ...others.params],
       },
     ]);
     return result?.changes === 1;
   }
 
-  /** Renews the leases of this gateway. */
-  renew(): Promise<void> {
-    return this.#lease(this.#leases.until());
+  /** Lets others take the runs of this gateway that have not begun. @param except ids of those that it has begun */
+  async releaseWaiting(except: readonly string[]): Promise<void> {
+    const others = `run_id NOT IN (${except.map(() => "?").join(", ") || "''"})`;
+    const sql = `UPDATE agent_runs SET owner = NULL WHERE owner = ? AND status = 'accepted' AND ${others}`;
+    await this.#services.storage.transaction([{ sql, params: [this.owner.id, ...except] }]);
   }
 
-  release(): Promise<void> {
-    return this.#lease(0);
-  }
-
-  async #lease(until: number): Promise<void> {
-    const sql = "UPDATE agent_runs SET lease_until = ? WHERE owner = ? AND status IN ('accepted', 'running')";
-    await this.#services.storage.transaction([{ sql, params: [until, this.owner] }]);
+  /** Lets others take the unfinished runs of this gateway at once. */
+  async release(): Promise<void> {
+    const sql = "UPDATE agent_runs SET owner = NULL WHERE owner = ? AND status IN ('accepted', 'running')";
+    await this.#services.storage.transaction([{ sql, params: [this.owner.id] }]);
   }
 
   /**
@@ -187,7 +226,7 @@ export class RunStore {
   owned(runId: string): Statement {
     return {
       sql: "UPDATE agent_runs SET status = 'running' WHERE run_id = ? AND status = 'running' AND owner = ?",
-      params: [runId, this.owner],
+      params: [runId, this.owner.id],
       expectChanges: 1,
     };
   }
@@ -205,7 +244,7 @@ export class RunStore {
         JSON.stringify(kept),
         outcome.runId,
         from,
-        this.owner,
+        this.owner.id,
       ],
       expectChanges: 1,
     };
@@ -216,10 +255,19 @@ export class RunStore {
     return row && toRecord(row);
   }
 
-  /** Unfinished runs, in the order of acceptance. */
+  /** Id of the oldest unfinished run of a session, on any gateway. */
+  async openOf(sessionKey: string): Promise<string | undefined> {
+    const sql = `SELECT run_id FROM agent_runs WHERE session_key = ? AND status IN ('accepted', 'running')
+      ORDER BY accepted_at, run_id LIMIT 1`;
+    return (await this.#services.storage.get<{ run_id: string }>(sql, [sessionKey]))?.run_id;
+  }
+
+  /** Unfinished runs that belong to this gateway or that it may take, in the order of acceptance. */
   async unfinished(): Promise<RunRecord[]> {
+    const free = this.owner.free("owner");
     const rows = await this.#services.storage.all<RunRow>(
-      "SELECT * FROM agent_runs WHERE status IN ('accepted', 'running') ORDER BY accepted_at, run_id",
+      `SELECT * FROM agent_runs WHERE status IN ('accepted', 'running') AND (owner = ? OR ${free.sql}) ORDER BY accepted_at, run_id`,
+      [this.owner.id, ...free.params],
     );
     return rows.map(toRecord);
   }
@@ -238,7 +286,7 @@ function toRecord(row: RunRow): RunRecord {
   return {
     state,
     acceptedAt: Number(row.accepted_at),
-    lease: { ...(row.owner === null ? {} : { owner: row.owner }), until: Number(row.lease_until ?? 0) },
+    ...(row.owner === null ? {} : { owner: row.owner }),
     resumes: Number(row.resumes),
     // Both columns were written by `accept` and `ended` above.
     ...(row.request === null ? {} : { request: requestOf(row.request) }),

@@ -7,6 +7,7 @@ import {
   invalidRequest,
   type Logger,
   notFound,
+  Turns,
   unavailable,
 } from "@svc/sdk";
 import type {
@@ -20,6 +21,7 @@ import type {
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { PluginReport } from "@svc/sdk/plugins";
 import { AccountRun } from "./account.ts";
+import type { OwnedAccounts } from "./owned-accounts.ts";
 
 /** Plugin states that are temporary. */
 const LOADING: ReadonlySet<string> = new Set(["described", "staged", "starting", "reloading", "draining"]);
@@ -36,6 +38,7 @@ export interface ChannelAccountsOptions {
   readonly receive: (from: AccountRun, message: InboundMessage) => Promise<Receipt>;
   readonly connected: (from: AccountRun) => void;
   readonly commands: () => readonly MenuCommand[];
+  readonly owned: OwnedAccounts;
 }
 
 /** An account, and its run if there is one. */
@@ -60,6 +63,7 @@ export class ChannelAccounts {
   /** By the transport: the channel as it serves accounts. The same object as long as both plugins stay. */
   readonly #served = new WeakMap<ChannelTransport, { readonly channel: Channel; readonly by: Contribution<Channel> }>();
   readonly #sources = new WeakMap<Contribution<Channel>, Contribution<ChannelTransport> | Absence>();
+  readonly #turns = new Turns();
   #isStopped = false;
 
   constructor(options: ChannelAccountsOptions) {
@@ -216,21 +220,47 @@ export class ChannelAccounts {
     return transports.call(source, () => work(contribution.value));
   }
 
-  /** Starts and stops runs to match the contributed accounts. Call this whenever a plugin came, went or changed. */
-  reconcile(): void {
-    if (this.#isStopped) return;
+  /**
+   * Starts and stops runs to match the contributed accounts. Call this whenever a plugin came, went or changed, and when another gateway may have
+   * given up an account. @throws GatewayError `UNAVAILABLE` the storage cannot say who owns an account; the others are started and stopped
+   */
+  reconcile(): Promise<void> {
+    return this.#turns.take("reconcile", async () => {
+      if (this.#isStopped) return;
+      const { owned } = this.#options;
+      const wanted = [...this.#wanted().values()];
+      const taken = await Promise.allSettled(wanted.map(([{ id }, account]) => owned.take(id, account.id)));
+      const retired = this.#reconcileNow();
+      // An account that was removed or disabled here may run elsewhere; one whose plugin is being replaced stays.
+      for (const run of retired) if (this.channel(run.channel)) await owned.release(run.channel, run.id);
+      for (const outcome of taken) if (outcome.status === "rejected") throw outcome.reason;
+    });
+  }
+
+  /** The accounts that are to run, by key. */
+  #wanted(): ReadonlyMap<string, readonly [Contribution<Channel>, ChannelAccount]> {
     const wanted = new Map<string, readonly [Contribution<Channel>, ChannelAccount]>();
     for (const channel of this.channels())
       for (const listed of this.accounts(channel))
         if (isRun(listed.account) && this.absence(listed) === undefined)
           wanted.set(keyOf(channel.id, listed.account.id), [listed.contribution, listed.account]);
-    for (const [key, run] of this.#runs) if (!wanted.has(key)) this.#retire(key, run);
+    return wanted;
+  }
+
+  /** @returns runs of accounts that are not to run any more */
+  #reconcileNow(): readonly AccountRun[] {
+    const wanted = this.#wanted();
+    const { owned } = this.#options;
+    const unwanted = [...this.#runs].filter(([key]) => !wanted.has(key));
+    for (const [key, run] of unwanted) this.#retire(key, run);
     for (const [key, [contribution, account]] of wanted) {
       const old = this.#runs.get(key);
       if (old?.contribution.value === contribution.value) continue;
+      if (!owned.has(contribution.id, account.id) && account.isShared !== true) continue;
       if (old) this.#retire(key, old);
       this.#begin(key, contribution, account);
     }
+    return unwanted.map(([, run]) => run);
   }
 
   /** Stops an account for good. */
@@ -244,6 +274,13 @@ export class ChannelAccounts {
     if (this.#isStopped || this.#runs.get(key) !== run) return;
     this.#retire(key, run);
     this.#begin(key, run.contribution, run.account);
+  }
+
+  /** Stops the accounts that only their owner runs; the others go on until `stop`. */
+  async leave(): Promise<void> {
+    this.#isStopped = true;
+    const runs = [...this.#runs.values()].filter(({ account }) => account.isShared !== true);
+    await Promise.all(runs.map((run) => run.stop()));
   }
 
   /** Stops all accounts. Safe to call twice. */

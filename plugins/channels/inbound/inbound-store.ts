@@ -1,7 +1,7 @@
 /** Incoming messages on disk: accepted, answered, and remembered so that none is accepted twice. Table `channel_inbound`. */
 import { isGatewayError, type Principal } from "@svc/sdk";
 import type { InboundMedia } from "@svc/sdk/channels";
-import type { Row, Statement } from "@svc/sdk/storage";
+import type { Owner, Row, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "../open-storage.ts";
 
 /** Data that resumes a message after a restart. */
@@ -48,9 +48,12 @@ export type InboundEnding = { readonly status: "answered" | "silent" | "failed";
 
 export class InboundStore {
   readonly #storage: OpenStorage;
+  readonly #owner: () => Owner;
 
-  constructor(storage: OpenStorage) {
+  /** @param owner of the messages that are accepted or taken over here */
+  constructor(storage: OpenStorage, owner: () => Owner) {
     this.#storage = storage;
+    this.#owner = owner;
   }
 
   /**
@@ -62,9 +65,19 @@ export class InboundStore {
     const storage = await this.#storage.get();
     const statements: readonly Statement[] = [
       {
-        sql: `INSERT INTO channel_inbound (key, channel, account_id, session_key, run_id, attempt, status, job, accepted_at)
-              VALUES (?, ?, ?, ?, ?, ?, 'accepted', ?, ?) ON CONFLICT (key) DO NOTHING`,
-        params: [key, channel, accountId, sessionKey, runId, attempt, JSON.stringify(job), acceptedAt],
+        sql: `INSERT INTO channel_inbound (key, channel, account_id, session_key, run_id, attempt, status, job, accepted_at, owner)
+              VALUES (?, ?, ?, ?, ?, ?, 'accepted', ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+        params: [
+          key,
+          channel,
+          accountId,
+          sessionKey,
+          runId,
+          attempt,
+          JSON.stringify(job),
+          acceptedAt,
+          this.#owner().id,
+        ],
         expectChanges: 1,
       },
       ...alongside,
@@ -83,11 +96,20 @@ export class InboundStore {
     return (await storage.get("SELECT key FROM channel_inbound WHERE key = ?", [key])) !== undefined;
   }
 
-  /** Messages without an outcome, in order of arrival. */
+  /** Messages without an outcome, in order of arrival; takes over those of gateways that have ended. */
   async accepted(): Promise<AcceptedMessage[]> {
     const storage = await this.#storage.get();
+    const owner = this.#owner();
+    const free = owner.free("owner");
+    const freeOnes = `status = 'accepted' AND ${free.sql}`;
+    const orphan = await storage.get(`SELECT key FROM channel_inbound WHERE ${freeOnes} LIMIT 1`, free.params);
+    if (orphan)
+      await storage.transaction([
+        { sql: `UPDATE channel_inbound SET owner = ? WHERE ${freeOnes}`, params: [owner.id, ...free.params] },
+      ]);
     const rows = await storage.all<Row>(
-      "SELECT * FROM channel_inbound WHERE status = 'accepted' ORDER BY accepted_at, key",
+      "SELECT * FROM channel_inbound WHERE status = 'accepted' AND owner = ? ORDER BY accepted_at, key",
+      [owner.id],
     );
     return rows.map(toMessage);
   }
@@ -96,8 +118,8 @@ export class InboundStore {
     const storage = await this.#storage.get();
     await storage.transaction([
       {
-        sql: "UPDATE channel_inbound SET attempt = ? WHERE key = ? AND status = 'accepted'",
-        params: [attempt, key],
+        sql: "UPDATE channel_inbound SET attempt = ? WHERE key = ? AND status = 'accepted' AND owner = ?",
+        params: [attempt, key, this.#owner().id],
         expectChanges: 1,
       },
     ]);
@@ -105,7 +127,7 @@ export class InboundStore {
 
   /**
    * Records the outcome of a message together with `alongside`, in one transaction.
-   * @throws GatewayError `CONFLICT` the outcome was already recorded
+   * @throws GatewayError `CONFLICT` the outcome was already recorded, or another gateway answers the message
    */
   async settle(
     key: string,
@@ -117,8 +139,8 @@ export class InboundStore {
     await storage.transaction([
       {
         sql: `UPDATE channel_inbound SET status = ?, reason = ?, job = NULL, settled_at = ?
-              WHERE key = ? AND status = 'accepted'`,
-        params: [status, reason ?? null, now, key],
+              WHERE key = ? AND status = 'accepted' AND owner = ?`,
+        params: [status, reason ?? null, now, key, this.#owner().id],
         expectChanges: 1,
       },
       ...alongside,

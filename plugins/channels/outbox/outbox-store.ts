@@ -2,6 +2,7 @@
 import type { Origin } from "@svc/sdk";
 import type { MessageButton, MessagePoll } from "@svc/sdk/channels";
 import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
+import type { OwnedAccounts } from "../accounts/owned-accounts.ts";
 import type { OpenStorage } from "../open-storage.ts";
 
 /** What a message has beside its text. Plain data. */
@@ -57,9 +58,12 @@ export interface OutboxText extends NewText {
 
 export class OutboxStore {
   readonly #storage: OpenStorage;
+  readonly #owned: Pick<OwnedAccounts, "holds">;
 
-  constructor(storage: OpenStorage) {
+  /** @param owned decides who may change the texts of an account */
+  constructor(storage: OpenStorage, owned: Pick<OwnedAccounts, "holds">) {
     this.#storage = storage;
+    this.#owned = owned;
   }
 
   /** Statement that stores a text, for a transaction; an existing text with the same id is unchanged. */
@@ -139,34 +143,37 @@ export class OutboxStore {
   }
 
   /** Records the number of pieces that the network has accepted. */
-  progressed(id: string, sent: number, messageId: string | undefined): Statement {
-    return change(id, "sent = ?, message_id = coalesce(?, message_id)", [sent, messageId ?? null]);
+  progressed(text: OutboxText): Statement {
+    return this.#change(text, "sent = ?, message_id = coalesce(?, message_id)", [text.sent, text.messageId ?? null]);
   }
 
-  again(id: string, attempts: number, nextAt: number, reason: string): Statement {
-    return change(id, "attempts = ?, next_at = ?, reason = ?", [attempts, nextAt, reason]);
+  again(text: OutboxText, attempts: number, nextAt: number, reason: string): Statement {
+    return this.#change(text, "attempts = ?, next_at = ?, reason = ?", [attempts, nextAt, reason]);
   }
 
   /** Records progress and outcome of a text; its session may record the text in the same transaction. */
-  ended({ id, sent, messageId, pollId, status, attempts, reason, endedAt = 0 }: OutboxText): readonly Statement[] {
+  ended(text: OutboxText): readonly Statement[] {
+    const { sent, messageId, pollId, status, attempts, reason, endedAt = 0 } = text;
     const values = [sent, messageId ?? null, pollId ?? null, status, attempts, reason ?? null, endedAt];
     const set =
       "sent = ?, message_id = coalesce(?, message_id), poll_id = ?, status = ?, attempts = ?, reason = ?, ended_at = ?";
-    return [change(id, set, values)];
+    return [this.#change(text, set, values)];
   }
 
   async write(statements: readonly Statement[]): Promise<void> {
     const storage = await this.#storage.get();
     await storage.transaction(statements);
   }
-}
 
-function change(id: string, set: string, values: readonly SqlValue[]): Statement {
-  return {
-    sql: `UPDATE channel_outbox SET ${set} WHERE id = ? AND status = 'waiting'`,
-    params: [...values, id],
-    expectChanges: 1,
-  };
+  /** Conflicts when another gateway has taken over the account. */
+  #change({ id, channel, accountId }: OutboxText, set: string, values: readonly SqlValue[]): Statement {
+    const held = this.#owned.holds(channel, accountId);
+    return {
+      sql: `UPDATE channel_outbox SET ${set} WHERE id = ? AND status = 'waiting' AND ${held.sql}`,
+      params: [...values, id, ...held.params],
+      expectChanges: 1,
+    };
+  }
 }
 
 function toText(row: Row): OutboxText {

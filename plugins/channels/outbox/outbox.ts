@@ -13,6 +13,7 @@ import { type AssistantMessage, injectedMessage } from "@svc/sdk/models";
 import type { Statement } from "@svc/sdk/storage";
 import type { SendReceipt } from "@svc/sdk/channels";
 import type { AccountRun } from "../accounts/account.ts";
+import type { OwnedAccounts } from "../accounts/owned-accounts.ts";
 import type { NewText, OutboxStore, OutboxText } from "./outbox-store.ts";
 import { pauseMs } from "../accounts/pauses.ts";
 import type { MediaStore } from "../media-store.ts";
@@ -21,6 +22,8 @@ import { type Piece, piecesOf } from "./pieces.ts";
 
 /** Choice: milliseconds after which an unsent text fails. */
 export const GIVE_UP_MS = 3_600_000;
+/** Choice: milliseconds between two looks for the outcome of a text that another gateway sends. */
+const LOOK_MS = 1_000;
 /** Choice: milliseconds to finish and record the piece in flight when the plugin stops; otherwise it would be sent twice. */
 const LAST_WORD_MS = 1_500;
 
@@ -28,6 +31,8 @@ interface OutboxSources {
   readonly store: OutboxStore;
   readonly media: Pick<MediaStore, "find">;
   readonly accounts: PieceSources["accounts"];
+  /** Texts of accounts that another gateway owns are left to it. */
+  readonly owned: Pick<OwnedAccounts, "has" | "take" | "nudge">;
   /** Records a text in a session, together with `alongside` in one transaction. */
   readonly mirror: (sessionKey: string, message: AssistantMessage, alongside: readonly Statement[]) => Promise<void>;
   readonly clock: Clock;
@@ -88,7 +93,8 @@ export class Outbox {
 
   /** @param now the value passed to `insert` */
   stored(text: NewText, now: number): void {
-    this.#take({ ...text, sent: 0, status: "waiting", attempts: 0, nextAt: now, createdAt: now });
+    const waiting: OutboxText = { ...text, sent: 0, status: "waiting", attempts: 0, nextAt: now, createdAt: now };
+    this.#take(waiting, () => void this.#sources.owned.nudge(text.channel, text.accountId));
   }
 
   /**
@@ -108,14 +114,28 @@ export class Outbox {
     const listeners = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, listeners.add(tell)); // before the lookup, so that the outcome is not missed
     const cancel = clock.setTimeout(() => tell(undefined), timeoutMs);
+    const cancelLook = clock.setInterval(() => void this.#lookFor(id, tell), LOOK_MS);
     try {
       const found = this.#unrecorded.get(id) ?? (await store.find(id));
       return found && found.status !== "waiting" ? found : await told;
     } finally {
       cancel();
+      cancelLook();
       listeners.delete(tell);
       if (listeners.size === 0) this.#listeners.delete(id);
     }
+  }
+
+  /** Tells the outcome of a text that another gateway sends. Never rejects. */
+  async #lookFor(id: string, tell: (ended: Ended) => void): Promise<void> {
+    for (const { texts } of this.#lanes.values()) if (texts.some((text) => text.id === id)) return;
+    const found = await this.#sources.store.find(id).catch(() => undefined);
+    if (found && found.status !== "waiting") tell(found);
+  }
+
+  /** Stops at once, because another gateway may send the texts from now on. */
+  cut(): void {
+    this.#cutting.abort();
   }
 
   /** Loads texts that the last stop or crash left over, and records outcomes that could not be recorded before. */
@@ -142,15 +162,31 @@ export class Outbox {
     }
   }
 
+  /** Resolves when the pieces in flight were accepted or refused. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#sending);
+  }
+
   /** Call this after the signal has aborted: nothing more is sent. Resolves when pieces in flight were accepted or interrupted. */
   async stop(): Promise<void> {
     for (const { cancelTimer } of this.#lanes.values()) cancelTimer?.();
     const cancel = this.#sources.clock.setTimeout(() => this.#cutting.abort(), LAST_WORD_MS);
-    await Promise.allSettled(this.#sending);
+    await this.settled();
     cancel();
   }
 
-  #take(text: OutboxText): void {
+  /** Queues a text of an account that this gateway owns, or may take. Never throws. @param elsewhere called if another gateway owns the account */
+  #take(text: OutboxText, elsewhere = () => {}): void {
+    const { owned, log } = this.#sources;
+    const { channel, accountId } = text;
+    if (owned.has(channel, accountId)) return this.#enqueue(text);
+    owned.take(channel, accountId).then(
+      (isOurs) => (isOurs ? this.#enqueue(text) : elsewhere()),
+      (error: unknown) => log.warn({ err: error, id: text.id }, "a text waits until storage says who sends it"),
+    );
+  }
+
+  #enqueue(text: OutboxText): void {
     if (this.#sources.signal.aborted) return;
     // Texts with a waiting caller have their own lane, so that they do not wait for retries of others.
     const key = JSON.stringify([text.channel, text.accountId, text.to, text.once === true]);
@@ -192,7 +228,7 @@ export class Outbox {
    * Never rejects. @returns the text with its progress, for a retry; `undefined` if it has ended or the plugin stops
    */
   async #attempt(given: OutboxText): Promise<OutboxText | undefined> {
-    const { accounts, signal } = this.#sources;
+    const { accounts, owned, signal } = this.#sources;
     let text = given;
     let pieces: readonly Piece[] = [];
     try {
@@ -201,7 +237,7 @@ export class Outbox {
       // The previous attempt may have failed to record its progress.
       if (text.attempts > 0 && text.sent > 0) await this.#progressed(text);
       while (text.sent < pieces.length) {
-        if (signal.aborted) return undefined;
+        if (signal.aborted || !owned.has(text.channel, text.accountId)) return undefined; // its next owner goes on
         const { messageId, pollId } = await this.#send(text, pieces[text.sent] as Piece); // the index is below the length
         this.#accountOf(text)?.run?.sent();
         text = { ...text, sent: text.sent + 1, ...(messageId && { messageId }), ...(pollId && { pollId }) };
@@ -269,14 +305,14 @@ export class Outbox {
     const nextAt = clock.now() + Math.max(askedMs, pauseMs(attempts, random()));
     log.info(fields, "a text could not be sent; retrying");
     // If the attempt cannot be recorded, it is counted here and recorded with the next one.
-    const write = () => store.write([store.again(text.id, attempts, nextAt, reason)]);
+    const write = () => store.write([store.again(text, attempts, nextAt, reason)]);
     await this.#persist(text, "waiting", write).catch(() => undefined);
     return { ...text, attempts, nextAt };
   }
 
   #progressed(text: OutboxText): Promise<void> {
     const { store } = this.#sources;
-    return this.#persist(text, "waiting", () => store.write([store.progressed(text.id, text.sent, text.messageId)]));
+    return this.#persist(text, "waiting", () => store.write([store.progressed(text)]));
   }
 
   /** Records the outcome of a text, and notifies waiting callers. Never rejects. */

@@ -29,7 +29,7 @@ const DELIVERY_PROMPT =
 type AgentPayload = Extract<Definition["payload"], { kind: "agentTurn" }>;
 
 export interface AgentRunSources {
-  readonly runs: Pick<AgentRuns, "start" | "state" | "wait" | "abort" | "active">;
+  readonly runs: Pick<AgentRuns, "start" | "state" | "wait" | "abort" | "whenIdle">;
   readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "reset" | "ensure">;
   readonly agents: Pick<AgentDirectory, "has" | "defaultId" | "timeZone">;
   readonly clock: Clock;
@@ -105,9 +105,6 @@ async function begin(
   signal: AbortSignal,
 ): Promise<void> {
   const { id, name, delivery } = job;
-  // Waits for any other run in this session: a new conversation would abort it.
-  for (let [active] = runs.active(sessionKey); active; [active] = runs.active(sessionKey))
-    await endOfRun(active.runId, { runs: () => runs, clock }, signal);
   const restart = async () => {
     if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
     signal.throwIfAborted();
@@ -127,7 +124,8 @@ async function begin(
     ...(lightContext === true ? { lightContext } : {}),
     ...(delivery?.mode === "announce" ? { extraSystemPrompt: DELIVERY_PROMPT } : {}),
   };
-  await runs.start(request, restart);
+  // A new conversation would stop other runs of the session.
+  await runs.whenIdle(sessionKey, signal, () => runs.start(request, restart));
 }
 
 /** Source of the job's text. */

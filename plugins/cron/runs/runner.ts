@@ -1,12 +1,11 @@
 /**
  * Executes waiting runs: those of one job in sequence, those of different jobs in parallel.
  *
- * A run belongs to its owner by a lease on disk, which the owner renews. Runs of a process or plugin generation that has
- * ended are taken over when their lease expires.
+ * A run belongs to the owner in its record. Runs of a gateway or plugin generation that has ended are taken over.
  */
-import { Leases, Renewal } from "@svc/kit/lease";
 import { isGatewayStopping } from "@svc/kit/runs";
 import { isGatewayError, unavailable } from "@svc/sdk";
+import type { Owner } from "@svc/sdk/storage";
 import { type Done, type ExecutionSources, perform } from "./execution.ts";
 import { type Definition, type Fire, notRun, type Settled } from "../store/records.ts";
 import { settle, type SettlingSources } from "./settling.ts";
@@ -17,8 +16,6 @@ const REMOVED = "the job was removed";
 const DISABLED = "the job was disabled";
 
 export interface RunnerSources extends ExecutionSources, SettlingSources {
-  /** Distinguishes this generation of the plugin from all others; from `newOwner`. */
-  readonly owner: string;
   /** Aborts an agent run and its sub-agents. */
   abortRun(runId: string): void;
   /** Called after each run. Never rejects. */
@@ -45,31 +42,30 @@ export class Runner {
   readonly #waiters = new Map<string, (isSettled: boolean) => void>();
   /** Cancel the pending retries. */
   readonly #timers = new Set<() => void>();
-  readonly #leases: Leases;
-  readonly #renewal: Renewal;
-  #isOpen = false;
+  /** Set while runs may begin. */
+  #owner: Owner | undefined;
   /** Set when the gateway is about to stop: current runs continue, and no new run begins. */
   #isPaused = false;
   /** A run of this owner was left to the next start. */
   #hasLeft = false;
-  #isStopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(sources: RunnerSources) {
     this.#sources = sources;
-    const { store, clock, owner } = sources;
-    this.#leases = new Leases(clock);
-    this.#renewal = new Renewal(
-      sources,
-      () => store.lease(owner, this.#leases.until()),
-      () => this.#running.size > 0,
-    );
   }
 
-  /** Starts with the runs that an earlier process left. */
-  async open(): Promise<void> {
+  /** Starts with the runs that an earlier process left. When the lease of the owner ends, the runner leaves its runs to others. */
+  async open(owner: Owner): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    this.#owner = owner;
+    const stop = () => void this.stop();
+    owner.signal.addEventListener("abort", stop, { once: true, signal: this.#stopping.signal });
+    await this.look();
+  }
+
+  /** Begins the runs that wait, and those whose owner has ended. */
+  async look(): Promise<void> {
     const fires = await this.#sources.store.unsettled();
-    if (this.#isStopped) return; // during the read
-    this.#isOpen = true;
     for (const jobId of new Set(fires.map((fire) => fire.jobId))) this.pump(jobId);
   }
 
@@ -84,7 +80,7 @@ export class Runner {
 
   /** Call this whenever a run of the job may be waiting. Never throws. */
   pump(jobId: string): void {
-    if (!this.#isOpen || this.#isPaused || this.#running.has(jobId)) return;
+    if (!this.#owner || this.#isPaused || this.#running.has(jobId)) return;
     if (this.#claiming.has(jobId)) return void this.#again.add(jobId);
     if (this.#running.size + this.#claiming.size >= (this.#sources.config.maxConcurrentRuns ?? Infinity))
       return void this.#queued.add(jobId);
@@ -124,31 +120,27 @@ export class Runner {
 
   /** Detaches from all runs and releases them, so that the next generation takes them over at once. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#isOpen = false;
-    this.#renewal.stop();
+    const owner = this.#owner;
+    this.#owner = undefined;
+    this.#stopping.abort();
     for (const cancel of this.#timers) cancel();
     await Promise.all(this.#claiming.values()); // the runs they start are detached below
     const all = [...this.#running.values()];
     for (const { detach } of all) detach.abort(new Error("the plugin stops"));
     for (const settle of this.#waiters.values()) settle(false);
     await Promise.all(all.map(({ done }) => done));
-    if (all.length > 0 || this.#hasLeft) await this.#sources.store.lease(this.#sources.owner, 0).catch(() => undefined); // the lease expires anyway
+    if (owner?.isCurrent && (all.length > 0 || this.#hasLeft))
+      await this.#sources.store.release(owner.id).catch(() => undefined); // the next generation takes them anyway
   }
 
   async #claim(jobId: string): Promise<void> {
-    const { store, clock, log, owner } = this.#sources;
+    const { store, clock, log } = this.#sources;
     try {
       const [first] = await store.unsettled(jobId);
-      if (!first || !this.#isOpen || this.#isPaused) return;
-      const now = clock.now();
-      const leftMs = first.status === "running" ? this.#leases.left(first.lease) : 0;
-      if (leftMs > 0) return this.#retryIn(jobId, leftMs);
+      const owner = this.#owner;
+      if (!first || !owner || this.#isPaused) return;
       const isTakenOver = first.status === "running";
-      const until = this.#leases.until();
-      const fire = isTakenOver
-        ? await store.takeOver(first, owner, until)
-        : await store.claim(first, owner, now, until);
+      const fire = isTakenOver ? await store.takeOver(first, owner) : await store.claim(first, owner.id, clock.now());
       if (fire) await this.#begin(fire, isTakenOver);
     } catch (error) {
       const wait = (isGatewayError(error) ? error.retryAfterMs : undefined) ?? RETRY_MS;
@@ -187,7 +179,6 @@ export class Runner {
       })
       .then((isSettled) => this.#ended(fire, isSettled));
     this.#running.set(fire.jobId, { fire, detach, done });
-    this.#renewal.start();
   }
 
   async #run(job: Definition, fire: Fire, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,4 @@
 /** Converts table rows to objects. Pure. */
-import type { Lease } from "@svc/kit/lease";
 import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk/cron";
 import type { Row } from "@svc/sdk/storage";
 import { defined } from "../fields.ts";
@@ -35,7 +34,6 @@ export interface Fire {
   readonly runId: string;
   readonly fence: number;
   readonly startedAt: number | undefined;
-  readonly lease: Lease;
   readonly settledAt: number | undefined;
   /** The fields of the record; empty before the run has ended. */
   readonly entry: Partial<CronRunEntry>;
@@ -74,8 +72,6 @@ export interface FireRow extends Row {
   readonly is_manual: number | bigint;
   readonly run_id: string;
   readonly fence: number | bigint;
-  readonly owner: string | null;
-  readonly lease_until: number | bigint | null;
   readonly started_at: number | bigint | null;
   readonly settled_at: number | bigint | null;
   readonly entry: string | null;
@@ -102,7 +98,6 @@ export function toFire(row: FireRow): Fire {
     runId: row.run_id,
     fence: Number(row.fence),
     startedAt: maybe(row.started_at),
-    lease: { owner: row.owner ?? undefined, until: Number(row.lease_until ?? 0) },
     settledAt: maybe(row.settled_at),
     entry: JSON.parse(row.entry ?? "{}") as Fire["entry"], // written by this plugin
   };

@@ -6,8 +6,8 @@ import type { ExpiringRows, Retention } from "@svc/sdk/storage";
  * two, null for a job that is not due by itself. `job`: JSON of what people set; `facts`: JSON of how the last run went.
  * `revision`: raised by every change, for optimistic locking.
  *
- * `cron_fires`: one row for each job and scheduled run. `status`: `waiting`: to be run; `running`: by the `owner`, who renews the
- * lease before `lease_until`; `ran`, `skipped`, `missed`: settled. `fence`: raised by each new owner. `through_at`: the row
+ * `cron_fires`: one row for each job and scheduled run. `status`: `waiting`: to be run; `running`: by the `owner`; `ran`, `skipped`,
+ * `missed`: settled. `lease_until` is of earlier versions. `fence`: raised by each new owner. `through_at`: the row
  * stands for all scheduled runs up to this time. `search`: lower-case text that `cron.runs` searches.
  *
  * `cron_zone`: one row, the zone by which the next runs of jobs without `tz` were computed.

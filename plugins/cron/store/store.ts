@@ -1,6 +1,6 @@
 /** Jobs and their runs in storage. */
 import { isGatewayError } from "@svc/sdk";
-import type { Statement, Storage } from "@svc/sdk/storage";
+import type { Owner, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import type { SlotDecision, Span } from "../schedule/slots.ts";
 import {
   deliveryOf,
@@ -205,33 +205,33 @@ export class CronStore {
   }
 
   /** Claims a waiting run. @returns `undefined` when another owner was first */
-  async claim(fire: Fire, owner: string, now: number, leaseUntil: number): Promise<Fire | undefined> {
+  async claim(fire: Fire, owner: string, now: number): Promise<Fire | undefined> {
     return this.#own(
-      `status = 'running', owner = ?, started_at = ?, lease_until = ?, fence = fence + 1
+      `status = 'running', owner = ?, started_at = ?, fence = fence + 1
        WHERE job_id = ? AND due_at = ? AND fence = ? AND status = 'waiting'`,
-      [owner, now, leaseUntil, fire.jobId, fire.dueAt, fire.fence],
+      [owner, now, fire.jobId, fire.dueAt, fire.fence],
     );
   }
 
-  /** Takes over a run whose lease has expired. @returns `undefined` when another owner was first */
-  async takeOver(fire: Fire, owner: string, leaseUntil: number): Promise<Fire | undefined> {
+  /** Takes over a run whose owner has ended. @returns `undefined` when it has not, or another owner was first */
+  async takeOver(fire: Fire, owner: Owner): Promise<Fire | undefined> {
+    const free = owner.free("owner");
     return this.#own(
-      `owner = ?, lease_until = ?, fence = fence + 1
-       WHERE job_id = ? AND due_at = ? AND fence = ? AND status = 'running' AND lease_until = ?`,
-      [owner, leaseUntil, fire.jobId, fire.dueAt, fire.fence, fire.lease.until],
+      `owner = ?, fence = fence + 1 WHERE job_id = ? AND due_at = ? AND fence = ? AND status = 'running' AND ${free.sql}`,
+      [owner.id, fire.jobId, fire.dueAt, fire.fence, ...free.params],
     );
   }
 
-  async #own(rest: string, params: readonly (string | number)[]): Promise<Fire | undefined> {
+  async #own(rest: string, params: readonly SqlValue[]): Promise<Fire | undefined> {
     const [result] = await this.#storage.transaction([{ sql: `UPDATE cron_fires SET ${rest} RETURNING *`, params }]);
     const row = result?.rows[0];
     return row && toFire(row as FireRow); // the columns of the table
   }
 
-  /** Renews the lease of all runs of an owner. 0 releases them. */
-  async lease(owner: string, leaseUntil: number): Promise<void> {
-    const sql = "UPDATE cron_fires SET lease_until = ? WHERE owner = ? AND status = 'running'";
-    await this.#storage.transaction([{ sql, params: [leaseUntil, owner] }]);
+  /** Lets others take over the runs of an owner at once. */
+  async release(owner: string): Promise<void> {
+    const sql = "UPDATE cron_fires SET owner = NULL WHERE owner = ? AND status = 'running'";
+    await this.#storage.transaction([{ sql, params: [owner] }]);
   }
 
   /** Whether the run is unsettled and has the same fence as `fire`. */
@@ -246,7 +246,7 @@ export class CronStore {
     const { status, at, entry, runKey } = settled;
     return {
       sql: `UPDATE cron_fires SET status = ?, settled_at = ?, outcome = ?, delivery = ?, run_key = ?, entry = ?, search = ?,
-        owner = NULL, lease_until = NULL
+        owner = NULL
         WHERE job_id = ? AND due_at = ? AND fence = ? AND run_id = ? AND status IN ('waiting', 'running')`,
       params: [
         status,

@@ -56,4 +56,12 @@ export interface End {
 }
 
 /** Tables that are not copied: records of the engine and of the copy itself. */
-const OWN_TABLES: ReadonlySet<string> = new Set(["svc_migrations", "svc_appended", "svc_copy"]);
+const OWN_TABLES: ReadonlySet<string> = new Set([
+  "svc_migrations",
+  "svc_appended",
+  "svc_copy",
+  "svc_stream",
+  "svc_ring",
+  "svc_ring_intact",
+  "svc_config",
+]);

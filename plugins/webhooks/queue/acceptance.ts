@@ -1,5 +1,6 @@
 /** Records accepted webhooks on disk, once per idempotency key. Spec: spec/README.md "2xx on a webhook". */
 import { GatewayError, isGatewayError, unavailable } from "@svc/sdk";
+import type { Owner } from "@svc/sdk/storage";
 import type { AcceptedWebhook, WebhookReceipt, WebhookRun } from "@svc/sdk/webhooks";
 import type { RunStore } from "./run-store.ts";
 
@@ -9,7 +10,7 @@ export const KEY_LIFETIME_MS = 24 * 3_600_000;
 export interface AcceptanceOptions {
   readonly store: RunStore;
   /** Called for a webhook that is recorded, but not done. */
-  queued(webhook: AcceptedWebhook): void;
+  queued(webhook: AcceptedWebhook, owner: Owner): void;
   /** Called when recording the run also completed it. */
   finished(run: WebhookRun): void;
 }
@@ -40,14 +41,15 @@ export class Acceptance {
   async #accept(webhook: AcceptedWebhook): Promise<WebhookReceipt> {
     const { store, queued, finished } = this.#options;
     const { runId, prepared, acceptedAt, effect } = webhook;
+    let owner: Owner;
     try {
-      await store.accept(webhook, acceptedAt + KEY_LIFETIME_MS);
+      owner = await store.accept(webhook, acceptedAt + KEY_LIFETIME_MS);
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "CONFLICT") throw error;
       return this.#repeated(webhook);
     }
     if (effect) finished(doneAtOnce(webhook));
-    else queued(webhook);
+    else queued(webhook, owner);
     return { runId, reply: prepared.reply ?? {}, repeated: false };
   }
 

@@ -6,6 +6,7 @@ import { persist } from "@svc/kit/persist";
 import { isGatewayStopping } from "@svc/kit/runs";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, ERRORS, GatewayError, isGatewayError, type Logger, untilAborted } from "@svc/sdk";
+import type { Owner } from "@svc/sdk/storage";
 import type { AcceptedWebhook, ServedWebhookAction, WebhookRun } from "@svc/sdk/webhooks";
 import type { RunRecord } from "./run-records.ts";
 import type { Attempt, RunStore } from "./run-store.ts";
@@ -35,6 +36,8 @@ export interface QueueOptions {
   action(id: string): ServedWebhookAction | undefined;
   /** Called when a run is done or has failed for good. */
   finished(run: WebhookRun): void;
+  /** Called when a webhook was recorded that does not begin here, since the gateway is about to stop. */
+  waits(): void;
 }
 
 export class WebhookQueue {
@@ -68,12 +71,20 @@ export class WebhookQueue {
     void this.#resume();
   }
 
-  /** Call this when a webhook was recorded that is not done yet. */
-  accepted(webhook: AcceptedWebhook): void {
+  /** Call this when a webhook was recorded that is not done yet. @param owner as recorded */
+  accepted(webhook: AcceptedWebhook, owner: Owner): void {
     const { action } = webhook;
+    if (this.#isPaused) this.#options.waits();
     const served = this.#isOpen && !this.#behind.has(action) ? this.#options.action(action) : undefined;
     if (served?.isServing !== true || this.#idsOf(action).size >= MAX_IN_FLIGHT) return this.look(action);
-    this.#begin(recordOf(webhook), served, true);
+    this.#begin(recordOf(webhook), served, owner);
+  }
+
+  /** Looks for runs that are due here. To be called when those of another gateway may have become free. Never throws. */
+  sweep(): void {
+    const { log } = this.#options;
+    if (this.#isStarted)
+      this.#pollAll().catch((err: unknown) => log.warn({ err }, "due webhooks could not be read; retrying in 30 s"));
   }
 
   /** Call this when a run of this action is due. */
@@ -85,9 +96,18 @@ export class WebhookQueue {
     return !this.#stopping.signal.aborted && !this.#isPaused;
   }
 
-  /** Call this when the gateway is about to stop. Webhooks that arrive now wait on disk for the next start. */
+  /** Call this when the gateway is about to stop. Webhooks that arrive now wait on disk for the next start, or for another gateway. */
   pause(): void {
     this.#isPaused = true;
+  }
+
+  /** Lets other gateways take what waits. */
+  release(): Promise<void> {
+    return this.#options.store.release(this.#ours());
+  }
+
+  #ours(): readonly string[] {
+    return [...this.#inFlight.values()].flatMap((ids) => [...ids]);
   }
 
   /** Starts no further run; the next start continues the rest. Resolves when no run is in flight. Safe to call twice. */
@@ -108,11 +128,7 @@ export class WebhookQueue {
       return this.#later(RETRY_START_MS, () => void this.#resume());
     }
     if (this.#stopping.signal.aborted) return;
-    const poll = () =>
-      void this.#pollAll().catch((err: unknown) =>
-        log.warn({ err }, "due webhooks could not be read; retrying in 30 s"),
-      );
-    this.#timers.add(clock.setInterval(poll, POLL_MS));
+    this.#timers.add(clock.setInterval(() => this.sweep(), POLL_MS));
   }
 
   #later(ms: number, work: () => void): void {
@@ -128,8 +144,7 @@ export class WebhookQueue {
   async #pollAll(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const { store, clock, log } = this.#options;
-    const ours = [...this.#inFlight.values()].flatMap((ids) => [...ids]);
-    const count = await store.recover(clock.now(), ours);
+    const count = await store.recover(clock.now(), this.#ours());
     if (count > 0) log.info({ count }, "interrupted webhooks are resumed");
     const waiting = await store.waiting();
     const now = clock.now();
@@ -169,12 +184,13 @@ export class WebhookQueue {
     const due = await store.due(action, clock.now(), MAX_IN_FLIGHT + ids.size); // those in flight may be among them
     const fresh = due.filter(({ run }) => !ids.has(run.runId));
     const room = this.#isOpen ? MAX_IN_FLIGHT - ids.size : 0;
-    for (const record of fresh.slice(0, room)) this.#begin(record, served, false);
+    for (const record of fresh.slice(0, room)) this.#begin(record, served);
     if (fresh.length <= room && due.length < MAX_IN_FLIGHT) this.#behind.delete(action);
   }
 
-  #begin(record: RunRecord, served: ServedWebhookAction, isNew: boolean): void {
-    const ended = this.#execute(record, served, isNew);
+  /** @param owner of a run that was just accepted here */
+  #begin(record: RunRecord, served: ServedWebhookAction, owner?: Owner): void {
+    const ended = this.#execute(record, served, owner);
     this.#running.add(ended);
     void ended.then(() => this.#running.delete(ended));
   }
@@ -185,30 +201,32 @@ export class WebhookQueue {
     return ids;
   }
 
-  /** Makes one attempt. Never rejects. @param isNew no other process can know the run */
-  async #execute(record: RunRecord, served: ServedWebhookAction, isNew: boolean): Promise<void> {
+  /** Makes one attempt. Never rejects. @param accepted owner of a run that was just accepted here: no other gateway may run it */
+  async #execute(record: RunRecord, served: ServedWebhookAction, accepted: Owner | undefined): Promise<void> {
     const { store, clock, log, finished } = this.#options;
     const { runId, action, attempts } = record.run;
     const ids = this.#idsOf(action);
     ids.add(runId);
-    const attempt: Attempt = { runId, number: attempts + 1, startedAt: clock.now(), isClaimed: false };
-    const claim = async () => {
-      await store.claim(attempt);
-      attempt.isClaimed = true;
-    };
     try {
-      if (!isNew) await claim();
-      const late = isNew ? this.#unlessOver(claim, runId) : undefined;
+      const owner = accepted ?? (await store.owner());
+      const attempt: Attempt = { runId, owner, number: attempts + 1, startedAt: clock.now(), isClaimed: false };
+      const claim = async () => {
+        await store.claim(attempt);
+        attempt.isClaimed = true;
+      };
+      if (!accepted) await claim();
+      const late = accepted ? this.#unlessOver(claim, runId) : undefined;
       const { write, over } = await this.#attempt(record, served, attempt);
       await late?.();
       await persist(write, { clock, signal: this.#stopping.signal }); // the run has ended; only the write is repeated
       if (over) finished(over);
     } catch (err) {
-      // Another process has the run, or storage failed: the record is authoritative and is read again.
+      // Another gateway has the run, or storage failed: the record is authoritative and is read again.
       if (!isGatewayError(err) || err.code !== "CONFLICT")
         log.warn({ err, runId }, "a webhook attempt could not be started or recorded; the queue will retry it");
     } finally {
       ids.delete(runId);
+      if (this.#isPaused) this.#options.waits(); // it may have to be repeated
       if (this.#behind.has(action)) this.look(action);
     }
   }
@@ -231,7 +249,7 @@ export class WebhookQueue {
   async #attempt(record: RunRecord, action: ServedWebhookAction, attempt: Attempt): Promise<Ending> {
     const { store, clock } = this.#options;
     const { runId, mapping, acceptedAt } = record.run;
-    const ending = new AnySignal(this.#stopping.signal, action.signal);
+    const ending = new AnySignal(this.#stopping.signal, action.signal, attempt.owner.signal);
     const { signal } = ending;
     try {
       signal.throwIfAborted();
@@ -243,7 +261,7 @@ export class WebhookQueue {
       return { write: () => store.done(attempt, endedAt, result), over };
     } catch (error) {
       if (signal.aborted || isGatewayStopping(error)) {
-        const reason = "its plugin or the gateway stopped";
+        const reason = "its plugin or the gateway stopped, or lost its lease";
         return { write: () => store.again(attempt, clock.now(), reason, false) };
       }
       return this.#afterFailure(record, attempt, error);

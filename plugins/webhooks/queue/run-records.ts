@@ -1,5 +1,5 @@
-/** Tables `webhook_runs` and `webhook_keys`, and functions that write and read their rows. */
-import type { Row, Statement } from "@svc/sdk/storage";
+/** Tables `webhook_runs` (an open run belongs to its `owner`) and `webhook_keys`, and functions that write and read their rows. */
+import type { Owner, Row, Statement } from "@svc/sdk/storage";
 import type { AcceptedWebhook, WebhookFields, WebhookKey, WebhookRun, WebhookWork } from "@svc/sdk/webhooks";
 
 export const STEPS = [
@@ -32,6 +32,7 @@ export const STEPS = [
     expires_at BIGINT NOT NULL
   )`,
   `CREATE INDEX webhook_keys_expiry ON webhook_keys (expires_at)`,
+  "ALTER TABLE webhook_runs ADD COLUMN owner TEXT",
 ];
 
 export const COLUMNS = `run_id, mapping, action, status, job, reply, session_key, accepted_at, started_at, ended_at, attempts,
@@ -73,14 +74,15 @@ export function take({ key, digest }: WebhookKey, { runId, acceptedAt }: NewRun,
   ];
 }
 
-export function insert(run: NewRun): Statement {
+/** @param owner who runs it @param now epoch ms, from when on it may run */
+export function insert(run: NewRun, owner: Owner, now: number): Statement {
   const { runId, mapping, action, prepared, wrapped, contentSource, acceptedAt, effect, replayOf } = run;
   const { params, reply = {}, sessionKey } = prepared;
   const job: StoredJob = { params, wrapped, contentSource };
   const waits = effect === undefined;
   return {
     sql: `INSERT INTO webhook_runs (run_id, mapping, action, status, job, reply, session_key, accepted_at, started_at,
-          ended_at, attempts, failures, next_attempt_at, replay_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+          ended_at, attempts, failures, next_attempt_at, replay_of, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
     params: [
       runId,
       mapping,
@@ -93,8 +95,9 @@ export function insert(run: NewRun): Statement {
       waits ? null : acceptedAt,
       waits ? null : acceptedAt,
       waits ? 0 : 1,
-      waits ? acceptedAt : null,
+      waits ? now : null,
       replayOf ?? null,
+      waits ? owner.id : null,
     ],
   };
 }

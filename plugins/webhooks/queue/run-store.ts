@@ -1,9 +1,9 @@
 /**
- * Durable records of accepted webhooks. Every update names the state and the attempt it expects, so that a delayed
- * process cannot overwrite a later write of another one.
+ * Durable records of accepted webhooks. Every update names the state, the attempt and the owner it expects, so that a delayed gateway cannot
+ * overwrite a later write of another one.
  */
-import type { ParamsOf } from "@svc/sdk";
-import type { Row, SqlValue, Storage } from "@svc/sdk/storage";
+import type { Clock, ParamsOf } from "@svc/sdk";
+import type { Condition, Owner, Row, SqlValue, Storage } from "@svc/sdk/storage";
 import type { AcceptedWebhook, WebhookKey, WebhookResult, webhooks } from "@svc/sdk/webhooks";
 import { COLUMNS, insert, type NewRun, type RunRecord, STEPS, take, type TakenKey, toRecord } from "./run-records.ts";
 
@@ -12,6 +12,8 @@ const DEFAULT_LIMIT = 50;
 /** An attempt of a run. */
 export interface Attempt {
   readonly runId: string;
+  /** Who makes it. */
+  readonly owner: Owner;
   /** From 1. */
   readonly number: number;
   /** epoch ms */
@@ -22,11 +24,16 @@ export interface Attempt {
 
 export class RunStore {
   readonly #storage: () => Storage;
+  readonly #clock: Pick<Clock, "now">;
+  /** The current owner of what is accepted or claimed here. @throws GatewayError `UNAVAILABLE` */
+  readonly owner: () => Promise<Owner>;
   #migrated: { readonly storage: Storage; readonly done: Promise<void> } | undefined;
 
   /** @param storage called at each use. @throws GatewayError `UNAVAILABLE` while there is no storage */
-  constructor(storage: () => Storage) {
+  constructor(storage: () => Storage, owner: () => Promise<Owner>, clock: Pick<Clock, "now">) {
     this.#storage = storage;
+    this.owner = owner;
+    this.#clock = clock;
   }
 
   /** The storage with the tables created; migrated once per storage. */
@@ -44,15 +51,18 @@ export class RunStore {
   /**
    * Records a webhook with its keys and its effect in one transaction. Durable when it resolves.
    * @param expiresAt epoch ms until which the keys are reserved
+   * @returns its owner, if it is not done
    * @throws GatewayError `CONFLICT` a key is in use, or a statement of the effect was refused; `UNAVAILABLE`
    */
-  async accept(webhook: AcceptedWebhook, expiresAt: number): Promise<void> {
+  async accept(webhook: AcceptedWebhook, expiresAt: number): Promise<Owner> {
     const { keys, effect = [] } = webhook;
     const storage = await this.#open();
-    const statements = [insert(webhook), ...effect];
+    const owner = await this.owner();
+    const statements = [insert(webhook, owner, this.#clock.now()), ...effect];
     if (keys.length === 0 && effect.every(({ expectChanges }) => expectChanges === undefined))
-      return storage.append(statements);
-    await storage.transaction([...keys.flatMap((key) => take(key, webhook, expiresAt)), ...statements]);
+      await storage.append(statements);
+    else await storage.transaction([...keys.flatMap((key) => take(key, webhook, expiresAt)), ...statements]);
+    return owner;
   }
 
   /** Runs that currently hold these keys, by position. */
@@ -90,34 +100,46 @@ export class RunStore {
     return (await storage.all<Row>(sql, params)).map(toRecord);
   }
 
-  /** Queued runs of an action that are due, oldest first. */
+  /** Lets other gateways take what waits here. @param inFlight ids of the runs in progress */
+  async release(inFlight: readonly string[]): Promise<void> {
+    const { id } = await this.owner();
+    const others = `run_id NOT IN (${inFlight.map(() => "?").join(", ") || "''"})`;
+    const sql = `UPDATE webhook_runs SET owner = NULL WHERE status = 'queued' AND owner = ? AND ${others}`;
+    await (await this.#open()).transaction([{ sql, params: [id, ...inFlight] }]);
+  }
+
+  /** Queued runs of an action that are due here, oldest first. */
   async due(action: string, now: number, limit: number): Promise<readonly RunRecord[]> {
     const storage = await this.#open();
+    const ours = oursIn(await this.owner());
     const rows = await storage.all<Row>(
-      `SELECT ${COLUMNS} FROM webhook_runs WHERE action = ? AND status = 'queued' AND next_attempt_at <= ?
+      `SELECT ${COLUMNS} FROM webhook_runs WHERE action = ? AND status = 'queued' AND next_attempt_at <= ? AND ${ours.sql}
        ORDER BY next_attempt_at, run_id LIMIT ?`,
-      [action, now, limit],
+      [action, now, ...ours.params, limit],
     );
     return rows.map(toRecord);
   }
 
-  /** Actions with queued runs, and the time at which the first run of each is due (epoch ms). */
+  /** Actions with queued runs, and the time at which the first run of each is due here (epoch ms). */
   async waiting(): Promise<ReadonlyMap<string, number>> {
     const storage = await this.#open();
+    const ours = oursIn(await this.owner());
     const rows = await storage.all<{ action: string; due: number | bigint }>(
-      "SELECT action, MIN(next_attempt_at) AS due FROM webhook_runs WHERE status = 'queued' GROUP BY action",
+      `SELECT action, MIN(next_attempt_at) AS due FROM webhook_runs WHERE status = 'queued' AND ${ours.sql} GROUP BY action`,
+      ours.params,
     );
     return new Map(rows.map(({ action, due }) => [action, Number(due)]));
   }
 
-  /** Marks a queued run as running. @throws GatewayError `CONFLICT` another process has claimed it */
-  async claim({ runId, number, startedAt }: Attempt): Promise<void> {
+  /** Marks a queued run as running. @throws GatewayError `CONFLICT` another gateway has claimed it */
+  async claim({ runId, owner, number, startedAt }: Attempt): Promise<void> {
     const storage = await this.#open();
+    const ours = oursIn(owner);
     await storage.transaction([
       {
-        sql: `UPDATE webhook_runs SET status = 'running', attempts = attempts + 1, started_at = ?, next_attempt_at = NULL
-              WHERE run_id = ? AND status = 'queued' AND attempts = ?`,
-        params: [startedAt, runId, number - 1],
+        sql: `UPDATE webhook_runs SET status = 'running', attempts = attempts + 1, started_at = ?, next_attempt_at = NULL, owner = ?
+              WHERE run_id = ? AND status = 'queued' AND attempts = ? AND ${ours.sql}`,
+        params: [startedAt, owner.id, runId, number - 1, ...ours.params],
         expectChanges: 1,
       },
     ]);
@@ -147,7 +169,7 @@ export class RunStore {
   }
 
   async #end(
-    { runId, number, startedAt, isClaimed }: Attempt,
+    { runId, owner, number, startedAt, isClaimed }: Attempt,
     set: { sql: string; params: readonly SqlValue[] },
   ): Promise<void> {
     const storage = await this.#open();
@@ -155,30 +177,33 @@ export class RunStore {
       return storage.append([
         {
           sql: `UPDATE webhook_runs SET attempts = 1, started_at = ?, next_attempt_at = NULL, ${set.sql}
-                WHERE run_id = ? AND status = 'queued' AND attempts = 0`,
-          params: [startedAt, ...set.params, runId],
+                WHERE run_id = ? AND status = 'queued' AND attempts = 0 AND owner = ?`,
+          params: [startedAt, ...set.params, runId, owner.id],
         },
       ]);
     await storage.transaction([
       {
-        sql: `UPDATE webhook_runs SET ${set.sql} WHERE run_id = ? AND status = 'running' AND attempts = ?`,
-        params: [...set.params, runId, number],
+        sql: `UPDATE webhook_runs SET ${set.sql} WHERE run_id = ? AND status = 'running' AND attempts = ? AND owner = ?`,
+        params: [...set.params, runId, number, owner.id],
         expectChanges: 1,
       },
     ]);
   }
 
   /**
-   * Requeues runs marked as running that are not in flight. Only one gateway at a time uses a state directory, so no other process runs them.
-   * @param inFlight ids of the runs in flight in this process
+   * Requeues runs marked as running whose gateway has ended, and those of this gateway that are not in flight.
+   * @param inFlight ids of the runs in flight here
    */
   async recover(now: number, inFlight: readonly string[]): Promise<number> {
     const storage = await this.#open();
+    const owner = await this.owner();
+    const free = owner.free("owner");
     const [result] = await storage.transaction([
       {
-        sql: `UPDATE webhook_runs SET status = 'queued', next_attempt_at = ?, reason = 'it was interrupted'
-              WHERE status = 'running' AND run_id NOT IN (${inFlight.map(() => "?").join(", ") || "''"})`,
-        params: [now, ...inFlight],
+        sql: `UPDATE webhook_runs SET status = 'queued', next_attempt_at = ?, reason = 'it was interrupted', owner = ?
+              WHERE status = 'running'
+                AND (${free.sql} OR (owner = ? AND run_id NOT IN (${inFlight.map(() => "?").join(", ") || "''"})))`,
+        params: [now, owner.id, ...free.params, owner.id, ...inFlight],
       },
     ]);
     return result?.changes ?? 0;
@@ -187,13 +212,20 @@ export class RunStore {
   /** Records `run` as the replay of a failed run. @throws GatewayError `CONFLICT` that run was already replayed, or has not failed */
   async replay(run: NewRun & { readonly replayOf: string }): Promise<void> {
     const storage = await this.#open();
+    const owner = await this.owner();
     await storage.transaction([
       {
         sql: `UPDATE webhook_runs SET replayed_as = ? WHERE run_id = ? AND status = 'failed' AND replayed_as IS NULL`,
         params: [run.runId, run.replayOf],
         expectChanges: 1,
       },
-      insert(run),
+      insert(run, owner, this.#clock.now()),
     ]);
   }
+}
+
+/** Rows that the owner has or may take. */
+function oursIn(owner: Owner): Condition {
+  const free = owner.free("owner");
+  return { sql: `(owner = ? OR ${free.sql})`, params: [owner.id, ...free.params] };
 }

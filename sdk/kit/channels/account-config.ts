@@ -110,6 +110,7 @@ export type AccountConfig<F extends TProperties> = Static<TObject<typeof SHARED_
 export interface ReadAccount<Settings> {
   /** Whether all required settings are there. */
   readonly isConfigured: boolean;
+  readonly isShared?: ChannelAccount["isShared"];
   readonly settings: Settings;
   /** Default: the channel itself. */
   readonly transport?: ChannelAccount["transport"];
@@ -130,7 +131,7 @@ export function accountsOf<F extends TProperties, Settings>(
 ): ChannelAccount<Settings>[] {
   const { accounts = {}, defaultAccount, name: ownName, ...shared } = section as Section; // the generic fields are only passed on
   const account = (own: Shared, id: string, path: string): ChannelAccount<Settings> => {
-    const { isConfigured, settings, transport } = read(own as AccountConfig<F>, id, path);
+    const { isConfigured, isShared = false, settings, transport } = read(own as AccountConfig<F>, id, path);
     const { name } = own;
     checkAccess(own, path);
     return {
@@ -139,6 +140,7 @@ export function accountsOf<F extends TProperties, Settings>(
       ...(id === defaultAccount ? { isDefault: true } : {}),
       enabled: own.enabled !== false,
       configured: isConfigured,
+      ...(isShared ? { isShared } : {}),
       ...accessOf(own),
       ...(transport === undefined ? {} : { transport }),
       settings,

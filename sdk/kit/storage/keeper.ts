@@ -1,6 +1,14 @@
 /** Deletes expired data of plugins, measures what they store, and returns free space of the database to the disk. */
 import { type Clock, type Contribution, type ExtensionView, type Logger, pause, type ResultOf, Turns } from "@svc/sdk";
-import { type Retention, sqlFor, type storage as contract, type Storage, type StorageItem } from "@svc/sdk/storage";
+import {
+  type Condition,
+  type ExpiringRows,
+  type Retention,
+  sqlFor,
+  type storage as contract,
+  type Storage,
+  type StorageItem,
+} from "@svc/sdk/storage";
 import { fileSpace, type Space, sum } from "./file-space.ts";
 import { BATCH, counting, deletions, expiredOf } from "./retention-sql.ts";
 
@@ -18,9 +26,25 @@ export interface DatabaseSpace {
   readonly givesBack: boolean;
 }
 
+/** Short messages from one gateway to all on the database; some may be lost. */
+export interface Signals {
+  /** @throws GatewayError `UNAVAILABLE` */
+  send(message: string): Promise<void>;
+  /** @param missed called when messages may have been lost @returns ends it */
+  listen(heard: (message: string) => void, missed: () => void): Promise<() => Promise<void>>;
+}
+
 /** What a storage plugin knows of its engine, beside `Storage`. Each rejects with `UNAVAILABLE`. */
 export interface Engine {
   readonly storage: Storage;
+  /** Present for a database that one gateway uses at a time: whether it is this one. */
+  isAlone?(): Promise<boolean>;
+  /** Present for a database that several gateways use: messages between them. */
+  readonly signals?: Signals;
+  /** Called with the name of this gateway, if it has a lease, and with those of all that have one. */
+  readonly members?: (self: string | undefined, present: ReadonlySet<string>) => void;
+  /** As `storage.transaction`, ahead of what waits. Default: the same. */
+  readonly urgent?: Storage["transaction"];
   /** Size after the work: `shrink` returns some free bytes to the disk. */
   space(action: "read" | "shrink"): Promise<DatabaseSpace>;
   /** Rewrites the database without its free space; other calls wait meanwhile. */
@@ -29,8 +53,10 @@ export interface Engine {
   tables(signal: AbortSignal): Promise<ReadonlyMap<string, Space>>;
 }
 
-export interface KeeperSources extends Omit<Engine, "rewrite"> {
+export interface KeeperSources extends Omit<Engine, "rewrite" | "isAlone" | "signals" | "members" | "urgent"> {
   readonly view: ExtensionView<Retention>;
+  /** Condition of each deletion of rows; `undefined`: another gateway cleans them. @param isAsked a person asked for the cleaning */
+  readonly fence: (isAsked: boolean) => Promise<Condition | undefined>;
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn">;
   /** State directory of the gateway. */
@@ -45,39 +71,47 @@ type Cleaned = ResultOf<typeof contract.clean>["items"];
 export interface Keeper {
   /** Concurrent callers share one result. */
   usage(): Promise<Usage>;
-  /** One run at a time. A rule that fails is logged and does not stop the others. */
-  clean(dryRun: boolean): Promise<Cleaned>;
+  /** One run at a time. A rule that fails is logged and does not stop the others. @param isAsked default: nobody asked for it */
+  clean(dryRun: boolean, isAsked?: boolean): Promise<Cleaned>;
 }
 
-export function createKeeper({ storage, space, tables, view, clock, log, stateDir, signal }: KeeperSources): Keeper {
+export function createKeeper(sources: KeeperSources): Keeper {
+  const { storage, space, tables, view, fence, clock, log, stateDir, signal } = sources;
   const turns = new Turns();
 
-  async function cleanOne({ rows = [], clean }: Retention, present: ReadonlySet<string>, dryRun: boolean) {
-    let deleted = 0;
-    for (const rule of rows) {
-      if (!present.has(rule.table)) continue; // the table is not created yet
-      if (dryRun) {
-        const { sql, params = [] } = counting(rule, clock.now());
-        deleted += expiredOf(rule, (await storage.get<{ total: number; old: number }>(sql, params)) ?? NONE);
-        continue;
-      }
-      for (let isMore = true; isMore && !signal.aborted;) {
-        const results = await storage.transaction(deletions(rule, clock.now()));
-        deleted += results.reduce((sum, { changes }) => sum + changes, 0);
-        isMore = results.some(({ changes }) => changes === BATCH);
-        if (isMore) await pause(PAUSE_MS, clock, signal);
-      }
-    }
-    return clean === undefined ? deleted : deleted + (await clean(dryRun));
+  async function count(rule: ExpiringRows): Promise<number> {
+    const { sql, params = [] } = counting(rule, clock.now());
+    return expiredOf(rule, (await storage.get<{ total: number; old: number }>(sql, params)) ?? NONE);
   }
 
-  async function cleanAll(dryRun: boolean): Promise<Cleaned> {
+  async function remove(rule: ExpiringRows, held: Condition): Promise<number> {
+    let deleted = 0;
+    for (let isMore = true; isMore && !signal.aborted;) {
+      const results = await storage.transaction(deletions(rule, clock.now(), held));
+      deleted += results.reduce((sum, { changes }) => sum + changes, 0);
+      isMore = results.some(({ changes }) => changes === BATCH);
+      if (isMore) await pause(PAUSE_MS, clock, signal);
+    }
+    return deleted;
+  }
+
+  async function cleanAll(dryRun: boolean, isAsked: boolean): Promise<Cleaned> {
     const present = new Set(await tablesOf(storage));
+    const held = dryRun ? undefined : await fence(isAsked);
+    const cleanOne = async ({ rows = [], clean }: Retention) => {
+      let deleted = (await clean?.(dryRun)) ?? 0;
+      for (const rule of rows) {
+        if (!present.has(rule.table)) continue; // the table is not created yet
+        if (dryRun) deleted += await count(rule);
+        else if (held) deleted += await remove(rule, held);
+      }
+      return deleted;
+    };
     const items: { id: string; deleted: number }[] = [];
     for (const one of view.list()) {
       if (signal.aborted) break;
       try {
-        items.push({ id: one.id, deleted: await view.call(one, (value) => cleanOne(value, present, dryRun)) });
+        items.push({ id: one.id, deleted: await view.call(one, cleanOne) });
       } catch (err) {
         log.warn(
           { err, id: one.id, plugin: one.plugin },
@@ -126,7 +160,7 @@ export function createKeeper({ storage, space, tables, view, clock, log, stateDi
   let measuring: Promise<Usage> | undefined;
 
   return {
-    clean: (dryRun) => turns.take("clean", () => cleanAll(dryRun)),
+    clean: (dryRun, isAsked = false) => turns.take("clean", () => cleanAll(dryRun, isAsked)),
     usage: () => (measuring ??= measure().finally(() => (measuring = undefined))),
   };
 }

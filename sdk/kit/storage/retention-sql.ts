@@ -1,17 +1,17 @@
 /** SQL for row rules. Pure. */
-import type { ExpiringRows, Statement } from "@svc/sdk/storage";
+import type { Condition, ExpiringRows, SqlValue, Statement } from "@svc/sdk/storage";
 
 /** Choice: rows per delete statement, so that other calls do not wait long. */
 export const BATCH = 500;
 
-/** One statement per limit of the rule; each deletes at most `BATCH` rows. @param now epoch ms */
-export function deletions(rule: ExpiringRows, now: number): Statement[] {
+/** One statement per limit of the rule; each deletes at most `BATCH` rows. @param now epoch ms @param held condition of each */
+export function deletions(rule: ExpiringRows, now: number, held: Condition): Statement[] {
   const { table, key, at, olderThanMs, most } = rule;
   const columns = key.join(", ");
   const rows = `SELECT ${columns} FROM ${table} WHERE ${conditionOf(rule)}`;
-  const remove = (which: string, params: readonly number[]) => ({
-    sql: `DELETE FROM ${table} WHERE ${key.length === 1 ? columns : `(${columns})`} IN (${which})`,
-    params,
+  const remove = (which: string, params: readonly SqlValue[]) => ({
+    sql: `DELETE FROM ${table} WHERE ${key.length === 1 ? columns : `(${columns})`} IN (${which}) AND ${held.sql}`,
+    params: [...params, ...held.params],
   });
   return [
     ...(olderThanMs === undefined

@@ -78,7 +78,7 @@ describe("the audience of an event", () => {
     for (const isNamed of [false, true])
       for (const event of EVENTS)
         it(`${event.name}${isNamed ? ", sent to all by name" : ""}${toAll ? ", as older gateways did" : ""}`, () => {
-          const broadcaster = new Broadcaster(() => toAll);
+          const broadcaster = new Broadcaster({ formerlyForAll: () => toAll });
           const heard = new Set<number>();
           EVERYBODY.forEach((one, index) =>
             broadcaster.add({ ...one, id: String(index), resumes: false, deliver: () => void heard.add(index) }),

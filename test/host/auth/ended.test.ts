@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { AuthSettings } from "../../../host/auth/mode.ts";
 import { openEnded } from "../../../host/auth/ended.ts";
-import { Authority } from "../../../host/auth/principal.ts";
+import { Authority, revocableDevice } from "../../../host/auth/principal.ts";
 
 const TOKEN: AuthSettings = { mode: "token", token: "the-token-of-this-test" };
 const NOW = 1_800_000_000_000;
@@ -68,7 +68,7 @@ describe("credentials that ended before a restart", () => {
     await first.keep();
     const second = start(directory);
     assert.deepEqual(live(second.authority, made), ["shared", "onShared", "local", "plugin"]);
-    second.authority.revokeDevice("2");
+    second.authority.revoke(revocableDevice("2"));
     await second.keep();
     const third = start(directory);
     assert.deepEqual(live(third.authority, made), ["shared", "local", "plugin"]);

@@ -3,7 +3,8 @@ import { describe, it } from "node:test";
 import type { Principal } from "@svc/sdk";
 import { array, assert as check, boolean, constantFrom, oneof, property, record, subarray } from "fast-check";
 import type { AuthSettings } from "../../../host/auth/mode.ts";
-import { Authority, narrow, pluginPrincipal, requestedScopes } from "../../../host/auth/principal.ts";
+import { Authority, narrow, pluginPrincipal, requestedScopes, revocableDevice } from "../../../host/auth/principal.ts";
+import { nothingEnded } from "../../../host/auth/ended.ts";
 
 const token: AuthSettings = { mode: "token", token: "t" };
 const proxy = (changes: object = {}): AuthSettings => ({
@@ -227,7 +228,7 @@ describe("the credential of a principal", () => {
     };
     authority.revoke("device:d1:operator");
     assert.deepEqual(live(authority, made), ["shared", "proxied", "local", "node", "other", "none", "derived"]);
-    authority.revokeDevice("d1");
+    authority.revoke(revocableDevice("d1"));
     assert.deepEqual(live(authority, made), ["other", "none"]);
     assert.ok(authority.isLive(authority.sharedPrincipal("operator", [], one)), "it may come back");
   });
@@ -235,9 +236,36 @@ describe("the credential of a principal", () => {
   it("whose device was revoked during the check is dead from the start", () => {
     const authority = new Authority(token);
     const since = authority.epoch;
-    authority.revokeDevice("d1");
+    authority.revoke(revocableDevice("d1"));
     assert.equal(authority.isLive(authority.sharedPrincipal("operator", [], { since, device: "d1" })), false);
     assert.ok(authority.isLive(authority.sharedPrincipal("operator", [], { since, device: "d2" })));
+  });
+
+  it("ends with what another gateway on the same state has revoked, before or after it is known here", () => {
+    const [one, other] = [new Authority(token, nothingEnded(50)), new Authority(token, nothingEnded(2_000))];
+    const vouch = (by: Authority, id: string) =>
+      by.vouchedPrincipal(`device:${id}`, "operator", [], [], { device: id });
+    assert.equal(one.merge(other.ended), false);
+    assert.equal(one.epoch, 2_000);
+    const made = { d1: vouch(one, "d1"), d2: vouch(other, "d2"), shared: one.sharedPrincipal("operator", []) };
+    other.revoke("device:d1");
+    other.revoke(revocableDevice("d2"));
+    assert.equal(one.merge(other.ended), true);
+    assert.deepEqual(live(one, made), ["shared"]);
+    assert.equal(one.merge(other.ended), false, "there is nothing new");
+    assert.ok(one.isLive(vouch(one, "d1")), "it may come back");
+    one.revoke("device:d3");
+    assert.equal(other.merge(one.ended), true);
+    other.replace({ mode: "none" });
+    assert.equal(one.merge(other.ended), false, "each gateway has its own shared credential");
+    assert.ok(one.isLive(made.shared));
+  });
+
+  it("does not end because another gateway has lost its record", () => {
+    const authority = new Authority(token, nothingEnded(50));
+    const made = { shared: authority.sharedPrincipal("operator", []) };
+    assert.equal(authority.merge({ ...nothingEnded(2_000), sharedSince: 2_000, unknownBefore: 2_000 }), false);
+    assert.deepEqual(live(authority, made), ["shared"]);
   });
 
   it("that a plugin vouched for because of the shared credential ends with that", () => {

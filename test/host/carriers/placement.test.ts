@@ -11,7 +11,7 @@ import type { Manifest, Placement } from "../../../host/kernel/manifest.ts";
 import { placementOf } from "../../../host/kernel/placement.ts";
 import { pluginOf } from "../../plugin-of.ts";
 import { directoryOf } from "../kernel/reload-scene.ts";
-import { isolationScene, packageAt } from "./scene.ts";
+import { isolationScene, packageAt, until } from "./scene.ts";
 
 function source(isolation: Manifest["isolation"], isBundled = false): PluginSource {
   const manifest: Manifest = {
@@ -141,6 +141,17 @@ const SETUP = `
   serve("thread", () => attempt(() => new threads.Worker("", { eval: true })));
   serve("env", () => Object.keys(process.env).sort());
 `;
+
+it("a plugin can ask to be restarted wherever it runs", async (t) => {
+  for (const run of ["host", "worker", "process"] as const) {
+    const setup = `serve("again", () => { gateway.restart("asked"); return {}; });`;
+    const { ask, report } = await isolationScene(t, { setup }, { run });
+    const before = report()?.generation ?? 0;
+    await ask("again").catch(() => undefined); // the call may be interrupted
+    await until(() => report()?.state === "active" && (report()?.generation ?? 0) > before);
+    assert.equal(report()?.errors, 0, run);
+  }
+});
 
 describe("a plugin's own process", () => {
   it("denies everything the package does not ask for", async (t) => {

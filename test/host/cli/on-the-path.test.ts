@@ -29,7 +29,7 @@ describe("svc on the PATH", () => {
       `eval "$(svc completion bash)"; COMP_WORDS=(svc gat); COMP_CWORD=1; _svc_complete svc; echo "\${COMPREPLY[@]}"`,
       elsewhere,
     );
-    assert.equal(completed.stdout, "gateway\n");
+    assert.equal(completed.stdout, "gateway gateways\n");
   });
 
   it("is offered by the start text if it is missing", async (t) => {

@@ -57,7 +57,7 @@ describe("the lock of a state directory", { timeout: 120_000 }, () => {
       mkdirSync(stateDir);
       const first = await lockStateDir(stateDir);
       assert.equal(first.warning, undefined);
-      first.describe(() => ({ url: "ws://127.0.0.1:18789", drainMs: 0, busy: [] }));
+      first.describe(() => ({ url: "ws://127.0.0.1:18789", drainMs: 0, busy: [], clients: 0, others: 0 }));
       const told = new RegExp(`process ${process.pid}, since 20.*, at ws://127\\.0\\.0\\.1:18789\nNext: `);
       await assert.rejects(lockStateDir(stateDir), { name: "StateDirHeld", message: told });
       first.release();

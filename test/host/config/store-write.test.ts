@@ -13,19 +13,9 @@ import { REDACTED } from "../../../host/config/redact.ts";
 import type { SectionOwner } from "../../../host/config/sections.ts";
 import { type ConfigStoreOptions, type ConfigTransition, createConfigStore } from "../../../host/config/store.ts";
 import { nodeFiles } from "../../../host/config/write-file.ts";
+import { notes } from "./notes-section.ts";
 import { configFile, snapshotOf } from "./scene.ts";
 
-const notes: SectionOwner = {
-  section: "notes",
-  plugin: "notes",
-  schema: Strict({
-    max: Type.Integer({ default: 100, reload: "hot" }),
-    name: Type.Optional(Type.String()),
-    pin: Type.Optional(Type.String({ sensitive: true })),
-    list: Type.Optional(Type.Array(Type.Object({ id: Type.String(), token: Type.Optional(Type.String()) }))),
-    extra: Type.Optional(Type.Object({}, { additionalProperties: true })),
-  }),
-};
 const AUTHOR = { actor: "ada", action: "config.test" };
 const START = Date.UTC(2026, 0, 1);
 const meta = { lastTouchedVersion: "1.2.3", lastTouchedAt: "2026-01-01T00:00:00.000Z" };

@@ -53,7 +53,7 @@ describe("the broadcaster", () => {
   it("sends events that older gateways sent to all only to operators who may read and to named nodes, except with gateway.compat.chatEventsToAll", () => {
     const said: EventSpec = { ...guarded, name: "said", formerlyForAll: true };
     for (const toAll of [false, true]) {
-      const broadcaster = new Broadcaster(() => toAll);
+      const broadcaster = new Broadcaster({ formerlyForAll: () => toAll });
       const all = [
         receiver("none"),
         receiver("scope", ["operator.pairing"]),
@@ -93,7 +93,7 @@ describe("the broadcaster", () => {
     broadcaster.publish(event, 2);
     const { missed } = broadcaster.resume(cursor);
     assert.deepEqual(
-      missed?.map(({ event: { name }, payload, seq }) => [name, payload, seq]),
+      missed?.map(({ emission: { event: spec, text }, seq }) => [spec.name, text, seq]),
       [
         ["guarded", "1", undefined],
         ["demo", "2", undefined],

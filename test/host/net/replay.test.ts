@@ -7,14 +7,14 @@ import { defineEvent, Type } from "@svc/sdk";
 import { type ReplayEntry, ReplayLog } from "../../../host/net/ws/replay.ts";
 
 const event = defineEvent({ name: "demo", summary: "-", payload: Type.Unknown() });
-const entry = (payload: string | undefined = "1"): Omit<ReplayEntry, "n"> => ({
-  event,
-  payload,
-  seq: undefined,
-  stateVersion: undefined,
-});
-const fill = (log: ReplayLog, times: number, payload?: string) => {
-  for (let turn = 0; turn < times; turn++) log.append(entry(payload));
+const add = (log: ReplayLog, text = "1"): ReplayEntry => {
+  const emission = { event, text, isForAll: true, connections: undefined, isDroppable: false };
+  const entry = { n: log.cursor.n + 1, seq: undefined, emission };
+  log.append(entry);
+  return entry;
+};
+const fill = (log: ReplayLog, times: number, text?: string) => {
+  for (let turn = 0; turn < times; turn++) add(log, text);
 };
 
 describe("the replay log", () => {
@@ -43,6 +43,17 @@ describe("the replay log", () => {
     });
   }
 
+  it("of gateways that share a state knows cursors that another one gave, up to 10,000 positions ahead", () => {
+    const log = new ReplayLog({ epoch: "e", n: 500, isShared: true });
+    fill(log, 2);
+    log.reach(510); // an event for named connections is not stored
+    assert.deepEqual(log.cursor, { epoch: "e", n: 510 });
+    assert.deepEqual(
+      [500, 501, 510, 10_510, 499, 10_511].map((n) => log.since({ epoch: "e", n })?.length),
+      [2, 1, 0, 0, undefined, undefined],
+    );
+  });
+
   it("stores 1000 events: one more drops only the oldest", () => {
     const log = new ReplayLog();
     const first = log.cursor;
@@ -56,7 +67,7 @@ describe("the replay log", () => {
   it("is correct at every cursor, over many times its size", () => {
     const log = new ReplayLog();
     for (let n = 1; n <= 3_500; n++) {
-      log.append(entry());
+      add(log);
       const oldest = Math.max(0, n - 1_000);
       assert.equal(log.since({ epoch: log.epoch, n: oldest })?.[0]?.n, oldest + 1);
       if (oldest > 0) assert.equal(log.since({ epoch: log.epoch, n: oldest - 1 }), undefined);
@@ -82,7 +93,7 @@ describe("the replay log", () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const log = new ReplayLog();
-    const went = Array.from({ length: 20 }, () => new WeakRef(log.append(entry("x".repeat(1_048_576)))));
+    const went = Array.from({ length: 20 }, () => new WeakRef(add(log, "x".repeat(1_048_576))));
     await new Promise((resolve) => setImmediate(resolve));
     collect();
     assert.equal(went.filter((ref) => ref.deref() !== undefined).length, 8);

@@ -1,10 +1,9 @@
 /** Runs on the real storage, with sessions beside them in it and a scripted model. */
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { newOwner } from "@svc/kit/lease";
+import { createOwnership } from "@svc/kit/storage";
 import { type Denial, type PayloadOf, type Principal, withDefaults } from "@svc/sdk";
 import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
 import type { Delivery } from "@svc/sdk/channels";
@@ -13,6 +12,7 @@ import { type Models, type ResolvedModel, textOf } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Statement, Storage } from "@svc/sdk/storage";
 import type { Tool } from "@svc/sdk/tools";
+import { noPeers } from "../no-peers.ts";
 import { AgentsConfig, QueueConfig } from "../../../plugins/agents/config.ts";
 import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents/directory/directory.ts";
 import { RunStore } from "../../../plugins/agents/runs/store.ts";
@@ -31,9 +31,6 @@ import { type Answer, request, says } from "./script.ts";
 import { until } from "../../until.ts";
 
 export { until };
-
-/** The number of a process that cannot be. */
-const NO_PROCESS = 2 ** 30;
 
 export const model: ResolvedModel = { provider: "fake", id: "one", name: "One", api: "scripted" };
 
@@ -57,7 +54,7 @@ export interface FixtureOptions {
   readonly runBefore?: (request: RunRequest) => Denial | undefined;
   readonly models?: Partial<Models>;
   readonly storage?: (real: Storage) => Storage;
-  /** The next gateway on the storage finds the leases of this one valid. Default: it finds that the process has ended. */
+  /** It has a lease, so that the next gateway on the storage leaves its runs alone. Default: it acts as the only gateway. */
   readonly isAlive?: boolean;
   /** Default: no plugin delivers to channels. */
   readonly delivery?: Delivery;
@@ -73,6 +70,8 @@ export interface Gateway {
   readonly archived: string[];
   /** Lines of the log, from `info` on. */
   readonly logged: string[];
+  /** Ends its lease in the database, which it notices at the next renewal. Only with `isAlive`. */
+  readonly losesLease: () => Promise<unknown>;
   /** Puts another section `agents` into use. */
   readonly configure: (config: object) => void;
   /** What hooks saw. */
@@ -97,10 +96,15 @@ export async function openFixture(t: TestContext): Promise<Fixture> {
     await rm(dir, { recursive: true, force: true });
   });
   const clock = createFakeClock();
-  return { storage, clock, start: (options = {}) => startGateway(storage, clock, options) };
+  return { storage, clock, start: (options = {}) => startGateway(t, storage, clock, options) };
 }
 
-async function startGateway(real: Storage, clock: FakeClock, options: FixtureOptions): Promise<Gateway> {
+async function startGateway(
+  t: TestContext,
+  real: Storage,
+  clock: FakeClock,
+  options: FixtureOptions,
+): Promise<Gateway> {
   const storage = options.storage?.(real) ?? real;
   const config = withDefaults(AgentsConfig, options.config ?? {});
   const queue = withDefaults(QueueConfig, (options.messages as { queue?: object } | undefined)?.queue ?? {});
@@ -143,12 +147,9 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
   const runs = new Runs(
     {
       services: { storage, sessions, models, credentials, tools: { get: () => toolBox } },
-      store: new RunStore(
-        { storage },
-        clock,
-        options.isAlive ? newOwner() : `${hostname()}/${NO_PROCESS}/0/${randomUUID()}`,
-      ),
+      store: new RunStore({ storage }),
       agents: directory,
+      freed: () => undefined,
       promptHook: waterfall(),
       ...(options.workspacePrompt
         ? {
@@ -160,6 +161,8 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
           }
         : {}),
       config: () => directory.config,
+      nudge: () => undefined,
+      peers: noPeers(),
       queue: () => queue,
       delivery: () => options.delivery,
       archiveSession: async (key) => void seen.archived.push(key),
@@ -169,6 +172,7 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
     { before: hook(options.runBefore), finished: hook((outcome: RunOutcome) => void seen.finished.push(outcome)) },
     {
       trace: (event) => void seen.events.push(event),
+      passOn: () => undefined,
       broadcast: (payload, audience) =>
         void seen.broadcasts.push({
           payload,
@@ -187,13 +191,21 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
     const labelled = async (label: string) => labels[label] ?? [];
     Object.assign(tools, createSessionTools({ runs, sessions, agents: directory, labelled }));
   }
-  await runs.recover();
+  const alone = options.isAlive ? {} : { isAlone: async () => true };
+  const { ownership, join, leave } = createOwnership({ storage: real, clock, log, name: "test", ...alone });
+  await join();
+  t.after(leave);
+  const owner = await ownership.owner();
+  await runs.recover(owner);
   runs.open();
   const configure = (next: object) => {
     directory.replace(withDefaults(AgentsConfig, next));
     runs.configChanged();
   };
-  return { ...seen, runs, directory, sessions, storage, clock, configure };
+  const lease = owner.id.slice(0, owner.id.indexOf("/"));
+  const losesLease = () =>
+    real.transaction([{ sql: "DELETE FROM svc_gateways WHERE id = ?", params: [lease], expectChanges: 1 }]);
+  return { ...seen, runs, directory, sessions, storage, clock, configure, losesLease };
 }
 
 /** A gateway on a storage of its own. */

@@ -10,6 +10,8 @@ import type { Sessions } from "@svc/sdk/sessions";
 import { AgentsConfig, QueueConfig } from "../../../plugins/agents/config.ts";
 import plugin from "../../../plugins/agents/plugin.ts";
 import { hook, waterfall } from "../emitters.ts";
+import { noPeers } from "../no-peers.ts";
+import { onlyOwnership } from "../only-owner.ts";
 import { model, openFixture, until } from "./fixture.ts";
 import { MAIN, request, says } from "./script.ts";
 import { silentLog } from "./silent-log.ts";
@@ -49,6 +51,8 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     sections: { "messages.queue": withDefaults(QueueConfig, {}) },
     services: {
       storage,
+      ownership: onlyOwnership(),
+      peers: noPeers(),
       models,
       sessions: { ...sessions, ...(append ? { append } : {}) },
       host: { url, stateDir },
@@ -58,6 +62,8 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     },
     log: silentLog,
     clock,
+    signal: new AbortController().signal,
+    restart: () => undefined,
     emits: ({ kind }: (typeof HOOKS)[keyof typeof HOOKS]) => (kind === "waterfall" ? waterfall() : hook()),
     event: () => () => undefined,
     provide: (token: unknown, value: unknown) => void provided.set(token, value),

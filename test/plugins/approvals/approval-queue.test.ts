@@ -15,6 +15,7 @@ import {
   MAX_PENDING_EACH,
   MAX_TIMEOUT_MS,
 } from "../../../plugins/approvals/approval-queue.ts";
+import { onlyOwner } from "../only-owner.ts";
 import { ada, claim, nodeRequest, openDesk, requester, SECRET } from "./scene.ts";
 import { until } from "../../until.ts";
 
@@ -295,7 +296,7 @@ describe("a question of a plugin", () => {
     const exact = { subject: session.subject, session: undefined };
     assert.equal(await decided(exact), "asked", "no exact question is its digest");
     const next = new ApprovalStore(storage);
-    await next.open(clock.now());
+    await next.open(onlyOwner());
     assert.equal(await decided(other, createApprover(newDesk(next))), "allow-once", "after a restart");
     await clock.advance(3_600_000);
     assert.equal(await decided(other), "asked");

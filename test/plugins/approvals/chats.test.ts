@@ -22,6 +22,7 @@ const pending: ApprovalRecord = {
   resolvedBy: null,
   usedAt: null,
   grant: null,
+  owner: null,
 };
 const expired = (reason: string): ApprovalRecord => ({ ...pending, status: "expired", reason });
 

@@ -7,6 +7,7 @@ import type { ApprovalRecord } from "../../../plugins/approvals/approval-rows.ts
 import { ApprovalStore } from "../../../plugins/approvals/approval-store.ts";
 import { askedCommand } from "../../../plugins/approvals/asking.ts";
 import { createClaims, mismatch } from "../../../plugins/approvals/claims.ts";
+import { onlyOwner } from "../only-owner.ts";
 import { ada, claim, nodeRequest, openDesk, plan, requester, SECRET } from "./scene.ts";
 
 const always = { ...ada, decision: "allow-always" } as const;
@@ -50,7 +51,7 @@ describe("a command that claims to be allowed", () => {
     await queue.decide(other.record, ada);
     await claims.claim(claim(record.id));
     const next = new ApprovalStore(storage);
-    await next.open(clock.now());
+    await next.open(onlyOwner());
     const after = createClaims(next, clock);
     await assert.rejects(after.claim(claim(record.id)), refusal("APPROVAL_REQUIRED"));
     assert.equal((await after.claim(claim(other.record.id))).decision, "allow-once");
@@ -198,7 +199,14 @@ describe("any single change", () => {
       return [one, { ...one, plan: { ...one.plan, [key]: two.plan[key] } }];
     });
 
-  const answer = { status: "decided", decision: "allow-once", reason: null, resolvedBy: "Ada", grant: null } as const;
+  const answer = {
+    status: "decided",
+    decision: "allow-once",
+    reason: null,
+    resolvedBy: "Ada",
+    grant: null,
+    owner: null,
+  } as const;
   const DECIDED = { ...answer, requester, createdAt: 0, expiresAt: 10, resolvedAt: 1, usedAt: null };
 
   it("of a command changes the digest and is refused by its approval, and nothing else is", () => {

@@ -12,6 +12,7 @@ import { createClaims } from "../../../plugins/approvals/claims.ts";
 import { ApprovalQueue, type NewQuestion } from "../../../plugins/approvals/approval-queue.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 import { directory } from "../../directory.ts";
+import { onlyOwner } from "../only-owner.ts";
 
 /** A canary that must never appear anywhere. */
 export const SECRET = "canary-5f1e77-value";
@@ -63,10 +64,12 @@ export async function openDesk(
   const clock = createFakeClock();
   const state = { nobody: false };
   const [announced, decisions, logged]: [ApprovalRecord[], [ApprovalRecord, Decision][], unknown[]] = [[], [], []];
+  const [elsewhere, nudged]: [ApprovalRecord[], string[]] = [[], []];
   const write = (fields: object, message: string) => void logged.push([fields, message]);
   const store = new ApprovalStore(storage);
   await before?.(real);
-  await store.open(clock.now());
+  await store.open(onlyOwner());
+  await store.closeLeft(clock.now());
   let ids = 0;
   const newDesk = (over: ApprovalStore = store) =>
     new ApprovalQueue({
@@ -74,6 +77,8 @@ export async function openDesk(
       clock,
       log: { debug: write, info: write, warn: write, error: write },
       announceExpiry: () => undefined,
+      decidedElsewhere: (record) => void elsewhere.push(record),
+      nudge: (owner) => void nudged.push(owner),
       newId: () => `q${++ids}`,
       announce(record) {
         if (!state.nobody) announced.push(record);
@@ -96,6 +101,8 @@ export async function openDesk(
     state,
     announced,
     decisions,
+    elsewhere,
+    nudged,
     logged,
     store,
     queue,

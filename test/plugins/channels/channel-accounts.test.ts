@@ -6,6 +6,7 @@ import type { Channel } from "@svc/sdk/channels";
 import type { PluginReport } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { ChannelAccounts } from "../../../plugins/channels/accounts/channel-accounts.ts";
+import { OwnedAccounts } from "../../../plugins/channels/accounts/owned-accounts.ts";
 
 const NOW = 1_000_000;
 const dove = { id: "dove", plugin: "dove", value: { label: "Dove", accounts: [{ id: "default" }] } };
@@ -25,6 +26,7 @@ function accountsWith(reports: readonly Partial<PluginReport>[], listed: readonl
     receive: async () => ({ accepted: false, reason: "empty" }),
     connected: () => undefined,
     commands: () => [],
+    owned: new OwnedAccounts(),
   });
 }
 

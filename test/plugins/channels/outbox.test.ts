@@ -8,6 +8,7 @@ import { createFakeClock } from "@svc/sdk/testing";
 import { OpenStorage } from "../../../plugins/channels/open-storage.ts";
 import { GIVE_UP_MS, Outbox } from "../../../plugins/channels/outbox/outbox.ts";
 import { OutboxStore } from "../../../plugins/channels/outbox/outbox-store.ts";
+import { onlyOwner } from "../only-owner.ts";
 import { type Fault, memoryStorage } from "./memory-storage.ts";
 
 await import("../../../plugins/channels/outbox/markup.ts"); // loaded on first use, which takes no ticks of the test clock
@@ -44,7 +45,7 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
     },
   } as unknown as Channel;
   const contribution: Contribution<Channel> = { id: "pigeon", plugin: "pigeon", value: channel };
-  const store = new OutboxStore(new OpenStorage(memory.storage));
+  const store = new OutboxStore(new OpenStorage(memory.storage), { holds: () => onlyOwner().holds("") });
   const log = (_fields: object, line: string) => void lines.push(line);
   const outbox = new Outbox({
     store,
@@ -56,6 +57,7 @@ function scene({ memory = memoryStorage(), clock = createFakeClock() } = {}) {
       account: () => ({ contribution, account: { id: "a", settings: {} }, run: undefined }),
       call: (one, work) => work(one.value),
     },
+    owned: { has: () => true, take: async () => true, nudge: async () => undefined },
     async mirror(_session, _message, alongside) {
       if (network.refuseMirror) throw network.refuseMirror();
       await store.write(alongside);

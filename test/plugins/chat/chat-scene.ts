@@ -13,6 +13,7 @@ import { createAborts } from "../../../plugins/chat/abort.ts";
 import { createCommandLog, MIGRATIONS } from "../../../plugins/chat/command-log.ts";
 import { createInject } from "../../../plugins/chat/injected.ts";
 import { createSend } from "../../../plugins/chat/send.ts";
+import { noPeers } from "../no-peers.ts";
 import { createSentRuns } from "../../../plugins/chat/sent-runs.ts";
 import type { ChatPayload } from "../../../plugins/chat/stream.ts";
 import { having, openCommands } from "../commands/commands-scene.ts";
@@ -112,7 +113,7 @@ export async function openScene(t: TestContext) {
   const events: ChatPayload[] = [];
   const dropped: string[] = [];
   const emit = (payload: ChatPayload) => void events.push(payload);
-  const sent = createSentRuns();
+  const sent = createSentRuns(noPeers());
   const aborts = createAborts({ sessions, runs, sent });
   const clock = { now: () => 1_000 };
   const log = { info: (_fields: object, text: string) => void dropped.push(text) };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
+import { noPeers } from "../no-peers.ts";
 import { createSentRuns } from "../../../plugins/chat/sent-runs.ts";
 import { type ChatPayload, createChatStream } from "../../../plugins/chat/stream.ts";
 
@@ -10,7 +11,7 @@ const ended: RunOutcome = { ...run, status: "ok", startedAt: 1, endedAt: 9, text
 
 function createScene() {
   const time = { elapsed: 0 };
-  const sent = createSentRuns();
+  const sent = createSentRuns(noPeers());
   const events: (ChatPayload & { droppable?: boolean | undefined })[] = [];
   const onEvent = createChatStream({
     clock: { now: () => 5, elapsed: () => time.elapsed },

@@ -286,6 +286,7 @@ it("says after how long more changes are possible", { skip }, async (t) => {
   const page = await scene.open("/config?section=logging");
   for (const level of ["warn", "error", "debug", "silent"]) {
     await field(page, "logging.level").getByRole("combobox").selectOption(level);
+    await page.getByRole("region", { name: "Unsaved changes" }).waitFor();
     if (level === "error") assert.ok(await page.evaluate(IS_BAR_FREE), "a message covers the bar with the buttons");
     await apply(page);
     if (level !== "silent") await applied(page);

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { describe, it } from "node:test";
 import { type Audience, type ConnectionInfo, type PluginGateway } from "@svc/sdk";
 import healthPlugin from "../../../plugins/health/plugin.ts";
+import { noPeers } from "../no-peers.ts";
 
 type Tap = (input: unknown) => unknown;
 
@@ -30,6 +31,7 @@ async function setUp(sessions?: object) {
     clock: { now: () => 1, elapsed: () => 1, setTimeout: () => () => undefined },
     log: { warn: () => undefined },
     services: {
+      peers: noPeers(),
       gateway: { version: "1.2.3", startedAt: 7, missingPlugins: () => [] },
       sessions,
       agents: undefined,

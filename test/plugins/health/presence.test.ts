@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type ConnectionInfo, matches } from "@svc/sdk";
 import { PresenceEntry } from "@svc/sdk/health";
-import { createPresence, MAX_ENTRIES, PRESENCE_TTL_MS } from "../../../plugins/health/presence.ts";
+import { createPresence, MAX_ENTRIES, PRESENCE_TTL_MS, type SharedEntry } from "../../../plugins/health/presence.ts";
 
 const self = { host: "box", ip: "10.0.0.1", version: "1.2.3", platform: "linux 6", deviceFamily: "Linux" };
 const principal = { id: "token", role: "operator", scopes: ["operator.read"], provenance: "token", epoch: 1 } as const;
@@ -26,8 +26,15 @@ function connection(
 
 function open() {
   const time = { now: 1_000 };
-  const presence = createPresence(() => self, { now: () => time.now });
-  return { ...presence, time, others: () => presence.list().slice(1) };
+  const told: (readonly [string, Omit<SharedEntry, "key"> | undefined])[] = [];
+  const elsewhere: SharedEntry[] = [];
+  const presence = createPresence({
+    self: () => self,
+    clock: { now: () => time.now },
+    share: (key, shared) => void told.push([key, shared]),
+    others: () => elsewhere,
+  });
+  return { ...presence, time, told, elsewhere, others: () => presence.list().slice(1) };
 }
 
 describe("presence", () => {
@@ -128,5 +135,36 @@ describe("presence", () => {
     const all = list();
     assert.equal(all.length, MAX_ENTRIES);
     assert.equal(all[1]?.deviceId, "d1999");
+  });
+
+  it("has the clients of other gateways, until they are gone for 5 minutes, and tells the others about its own", () => {
+    const { begin, connected, disconnected, list, elsewhere, told, time } = open();
+    begin();
+    connected(connection({ id: "c1", device: "HERE" }));
+    const entry = { text: "there", ts: 900, reason: "connect" };
+    elsewhere.push({ key: "there", entry, isConnected: true });
+    elsewhere.push({ key: "here", entry: { ...entry, text: "the same device" }, isConnected: true });
+    const texts = () => list().map(({ text, reason }) => (text === "there" ? text : reason));
+    assert.deepEqual(texts(), ["self", "connect", "there"]);
+    time.now += PRESENCE_TTL_MS + 1;
+    assert.deepEqual(texts(), ["self", "connect", "there"]);
+    elsewhere.splice(0, 1, { key: "there", entry: { ...entry, ts: time.now }, isConnected: false });
+    time.now += 1;
+    disconnected(connection({ id: "c1", device: "HERE" }));
+    assert.deepEqual(texts(), ["self", "disconnect", "there"]);
+    time.now += PRESENCE_TTL_MS + 1;
+    elsewhere.pop();
+    assert.deepEqual(texts(), ["self"]);
+    connected(connection({ id: "c2", device: "OTHER" })); // it prunes
+    assert.deepEqual(
+      told.map(([key, shared]) => [key, shared?.isConnected]),
+      [
+        ["self", true],
+        ["here", true],
+        ["here", false],
+        ["other", true],
+        ["here", undefined],
+      ],
+    );
   });
 });

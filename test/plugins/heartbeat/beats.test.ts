@@ -10,6 +10,7 @@ import { createFakeClock } from "@svc/sdk/testing";
 import type { Beat } from "../../../plugins/heartbeat/beat-store.ts";
 import { Beats } from "../../../plugins/heartbeat/beats.ts";
 import type { Wake } from "../../../plugins/heartbeat/waking.ts";
+import { onlyOwner } from "../only-owner.ts";
 import { event, KEY, SETTINGS } from "./events.ts";
 
 const wake: Wake = { agentId: "main", sessionKey: KEY, reason: "interval", isForEvents: false };
@@ -39,7 +40,7 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
     beats: {
       began: async (beat) => void scene.kept.set(beat.runId, beat),
       settled: async (runId) => void scene.kept.delete(runId),
-      unsettled: async () => [...scene.kept.values()],
+      takeOver: async () => [...scene.kept.values()],
     },
     events: { waiting: async () => scene.waiting },
     runs: {
@@ -90,6 +91,7 @@ function open(settings: Partial<HeartbeatSettings> = {}) {
     log: { warn: () => undefined, debug: () => undefined },
     newRunId: () => `b${scene.started.length + 1}`,
   });
+  void beats.recover(onlyOwner()); // with nothing to take over
   /** Ends the last turn and waits until its outcome is reported. */
   const ends = async (outcome: Partial<RunOutcome>) => {
     const request = scene.started.at(-1) ?? assert.fail("no turn");
@@ -239,7 +241,7 @@ describe("a heartbeat", () => {
       scene.kept.set(runId, { runId, agentId: "main", sessionKey: KEY, reason: "interval" });
     scene.states.set("old", "ok").set("runs", "running");
     scene.outcomes.set("old", { runId: "old", sessionKey: KEY, status: "ok", endedAt: 3, text: "Dry." });
-    await beats.recover();
+    await beats.recover(onlyOwner());
     await beats.catchUp();
     assert.deepEqual(told(), [["sent", undefined]]);
     assert.deepEqual([...scene.kept.keys()], ["runs"]);

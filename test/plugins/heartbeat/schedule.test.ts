@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
 import { BeatStore } from "../../../plugins/heartbeat/beat-store.ts";
 import { type Beating, Schedule } from "../../../plugins/heartbeat/schedule.ts";
+import { onlyOwner } from "../only-owner.ts";
 import { openEvents } from "./events.ts";
 
 const MINUTE = 60_000;
@@ -133,9 +134,12 @@ describe("the last heartbeats", () => {
     ]);
     assert.deepEqual(await store.lastBeats(), new Map([["a", 5]]));
     const beat = { runId: "r", agentId: "a", sessionKey: "k", reason: "interval" };
-    await store.began(beat);
-    assert.deepEqual(await store.unsettled(), [beat]);
-    await store.settled("r");
-    assert.deepEqual(await store.unsettled(), []);
+    const owner = { ...onlyOwner(), free: (column: string) => ({ sql: `${column} = ?`, params: ["ended"] }) };
+    await store.began(beat, { ...owner, id: "ended" });
+    await store.settled("r", owner);
+    assert.deepEqual(await store.takeOver(owner), [beat], "only its owner ends a turn");
+    assert.deepEqual(await store.takeOver(owner), []);
+    await store.settled("r", owner);
+    assert.deepEqual(await store.takeOver({ ...owner, free: () => onlyOwner().free("") }), []);
   });
 });

@@ -34,7 +34,7 @@ async function open({ urgent = [KEY], opened = true } = {}) {
   if (opened) {
     const before = [...scene.urgent];
     scene.urgent.clear();
-    await wakes.open();
+    wakes.open();
     for (const key of before) scene.urgent.add(key);
   }
   const pass = async (ms: number) => {
@@ -198,8 +198,8 @@ describe("waking", () => {
     wakes.requestFor(KEY, "hook:wake");
     await pass(COALESCE_MS);
     assert.equal(scene.beats.length, 0, "nothing starts before");
-    await wakes.open();
-    await wakes.open();
+    wakes.open();
+    await wakes.requestAll();
     await pass(COALESCE_MS);
     const woken = () => scene.beats.map(({ agentId, sessionKey }) => `${agentId} ${sessionKey}`);
     assert.deepEqual(woken(), [`main ${KEY}`, "ops agent:ops:x"]);

@@ -50,6 +50,7 @@ function follow({
     host: { connections: () => connections },
     invocations: new Invocations({ clock, send: () => undefined, newId: () => "i" }),
     connected: (nodeId) => void joined.push(nodeId),
+    disconnected: () => undefined,
     gone: (id) => void gone.push(id),
   });
   const say = async (name: string, input: unknown) => (taps.get(name) ?? assert.fail(name))(input);

@@ -117,6 +117,17 @@ describe("a server", { skip: withoutPostgres() }, () => {
     assert.deepEqual({ ...(await storage.get("SELECT 1 AS one")) }, { one: 1 });
   });
 
+  it("keeps the connections of reads that failed", async (t) => {
+    const { storage } = await openPostgres(t);
+    const connections = async () => {
+      const reads = Array.from({ length: 8 }, () => storage.get<{ id: number }>("SELECT pg_backend_pid() AS id"));
+      return new Set((await Promise.all(reads)).map((row) => row?.id));
+    };
+    const before = await connections();
+    for (let round = 0; round < 4; round += 1) await assert.rejects(storage.all("SELECT nothing FROM nowhere"));
+    for (const id of await connections()) assert.ok(before.has(id));
+  });
+
   it("killed again and again loses nothing that was acknowledged; calls meanwhile are told to come again", async (t) => {
     const server = await startPostgres(t);
     const { storage } = await openPostgres(t, server.url);

@@ -48,6 +48,7 @@ async function scene(t: TestContext, retentions: Readonly<Record<string, Retenti
     space,
     tables: (stop) => measureTables(storage.location, stop),
     view,
+    fence: async () => ({ sql: "1 = 1", params: [] }),
     clock,
     signal,
     stateDir: () => directory,

@@ -26,8 +26,7 @@ function fakeGateway(stateDir: string, config: object) {
       return stateDir;
     },
     provide(token: unknown, value: Storage) {
-      assert.equal(token, Storage);
-      provided = value;
+      if (token === Storage) provided = value;
     },
     start(given: typeof begin) {
       begin = given;

@@ -25,7 +25,7 @@ function open() {
       },
       state: async () => undefined,
       wait: () => new Promise(() => undefined),
-      active: () => [],
+      whenIdle: (_key, _signal, work) => work(),
     },
     sessions: {
       get: async () => entry,

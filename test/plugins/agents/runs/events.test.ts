@@ -11,6 +11,7 @@ function open() {
   const events = new RunEvents(
     { runId: "r1", sessionKey: MAIN },
     {
+      passOn: () => undefined,
       trace: (event) => void traced.push(event),
       broadcast: (event, audience) => void sent.push({ event: event as RunEvent, to: audience?.connections }),
       now: () => 5,

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
 import { GatewayError } from "@svc/sdk";
-import type { RunOutcome } from "@svc/sdk/agents";
+import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
 import { createFakeClock } from "@svc/sdk/testing";
+import { noPeers } from "../../no-peers.ts";
 import { RunEvents } from "../../../../plugins/agents/runs/events.ts";
 import { ForeignRuns } from "../../../../plugins/agents/runs/foreign-runs.ts";
 import { LiveRuns } from "../../../../plugins/agents/runs/live-runs.ts";
@@ -35,10 +36,11 @@ for (const [name, followers, told] of rows) {
     const ended: unknown[] = [];
     const sinks = {
       trace: ({ data }: { data: unknown }) => ended.push(data),
+      passOn: () => undefined,
       broadcast: () => undefined,
       now: () => 1,
     };
-    const env = { store, clock, log: { warn: () => assert.fail() } };
+    const env = { store, peers: noPeers(), clock, log: { warn: () => assert.fail() } };
     const foreign = new ForeignRuns(
       env as unknown as ConstructorParameters<typeof ForeignRuns>[0],
       live,
@@ -58,3 +60,39 @@ for (const [name, followers, told] of rows) {
     assert.equal(ended.length, told);
   });
 }
+
+it("passes the events of a gateway that is known, each once, and ends the wait with the last one", async () => {
+  const clock = createFakeClock();
+  const live = new LiveRuns(clock);
+  const found: { outcome?: RunOutcome } = {};
+  const store = { find: async () => ({ state: { runId: "r1" }, ...found }) as RunRecord };
+  const traced: [seq: number, isForeign: unknown, outcome: unknown][] = [];
+  const sinks = {
+    trace: ({ seq, isForeign, outcome: end }: RunEvent) => void traced.push([seq, isForeign, end]),
+    passOn: () => assert.fail(),
+    broadcast: () => assert.fail("the other gateway has sent it to clients"),
+    now: () => 1,
+  };
+  const env = { store, peers: { ...noPeers(), self: "here" }, clock, log: { warn: () => assert.fail() } };
+  const foreign = new ForeignRuns(
+    env as unknown as ConstructorParameters<typeof ForeignRuns>[0],
+    live,
+    new AbortController().signal,
+  );
+  const event: RunEvent = { runId: "r1", sessionKey: "main", seq: 3, stream: "assistant", ts: 1, data: {} };
+  foreign.heard(event); // nobody follows it yet
+  const waited = live.next("r1");
+  const following = foreign.follow("r1", new RunEvents({ runId: "r1", sessionKey: "main" }, sinks));
+  await tick();
+  foreign.heard(event);
+  foreign.heard({ ...event, runId: "another" });
+  foreign.heard({ ...event, seq: 4, stream: "lifecycle", outcome });
+  assert.equal(await waited, outcome);
+  found.outcome = outcome;
+  await clock.advance(1_000);
+  await following;
+  assert.deepEqual(traced, [
+    [3, true, undefined],
+    [4, true, outcome],
+  ]);
+});

@@ -3,8 +3,6 @@ import { describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
 import { checkedSql } from "@svc/kit/sql";
 import type { AssistantMessage } from "@svc/sdk/models";
-import { LEASE_MS, RENEW_MS } from "@svc/kit/lease";
-import type { Storage } from "@svc/sdk/storage";
 import { DRAIN_MS } from "../../../../plugins/agents/runs/runs.ts";
 import { checkedStorage, ended, type FixtureOptions, openFixture, outline, run, spoke, until } from "../fixture.ts";
 import { calls, hangsAfter, held, inTurn, MAIN, plainTool, principal, request, says, watched } from "../script.ts";
@@ -257,28 +255,15 @@ describe("stop", () => {
 });
 
 describe("two gateways on one storage", () => {
-  it("leave each other's runs alone, whatever the wall clock shows, and take them once the lease expires", async (t) => {
+  it("leave each other's runs alone, whatever the wall clock shows, and take them once the lease has ended", async (t) => {
     const fixture = await openFixture(t);
-    let isHeldUp = false;
-    const first = await fixture.start({
-      answer: hangsAfter("Half"),
-      isAlive: true,
-      storage: (real) => ({
-        ...real,
-        transaction: async (statements) =>
-          isHeldUp && checkedSql(statements[0]?.sql ?? "", "sqlite").includes("SET lease_until")
-            ? []
-            : real.transaction(statements),
-      }),
-    });
+    const first = await fixture.start({ answer: hangsAfter("Half"), isAlive: true });
     for (const runId of ["r1", "r2"]) await first.runs.start(request(runId));
     await spoke(first);
     const second = await fixture.start({ isAlive: true });
-    for (let renewals = 0; renewals < 10; renewals += 1) {
-      fixture.clock.jump([0, 7_200_000, -14_400_000, 7_200_000][renewals % 4] ?? 0);
+    for (const jumpMs of [0, 7_200_000, -14_400_000]) {
+      fixture.clock.jump(jumpMs);
       await second.runs.sweep();
-      fixture.clock.advance(RENEW_MS);
-      await settled(fixture.storage);
     }
     assert.deepEqual(await Promise.all(["r1", "r2"].map(async (id) => (await second.runs.state(id))?.status)), [
       "running",
@@ -287,12 +272,8 @@ describe("two gateways on one storage", () => {
     assert.deepEqual([second.events, second.finished], [[], []]);
 
     const answered = first.runs.wait("r1", 600_000);
-    isHeldUp = true;
-    await until(async () => {
-      fixture.clock.advance(LEASE_MS); // a renewal may still be on its way
-      await second.runs.sweep();
-      return second.runs.active(MAIN).length + second.finished.length > 0;
-    });
+    await first.losesLease();
+    await second.runs.sweep();
     for (const runId of ["r1", "r2"]) assert.equal((await ended(second, runId)).status, "ok");
     assert.equal(first.runs.abort("r1", "rpc"), true);
     await until(async () => (fixture.clock.advance(1_000), first.runs.active(MAIN).length === 0));
@@ -305,6 +286,22 @@ describe("two gateways on one storage", () => {
       "user: hello from r2",
       "assistant: fine",
     ]);
+  });
+
+  it("abandon their runs at once when they notice that their lease has ended, and store nothing more of them", async (t) => {
+    const fixture = await openFixture(t);
+    const { answer, release } = held();
+    const first = await fixture.start({ isAlive: true, answer });
+    await first.runs.start(request("r1"));
+    await spoke(first);
+    await first.losesLease();
+    await until(() => first.runs.active(MAIN).length === 0, "the runs are abandoned", 10_000);
+    release();
+    await assert.rejects(first.runs.start(request("r2")), { code: "UNAVAILABLE" });
+    assert.deepEqual([first.finished, (await first.runs.state("r1"))?.status], [[], "running"]);
+    const second = await fixture.start({ isAlive: true });
+    assert.equal((await ended(second, "r1")).status, "ok");
+    assert.deepEqual(await outline(second), ["user: hello from r1", "assistant: fine"]);
   });
 
   it("answer whoever waits for a run of the other", async (t) => {
@@ -320,9 +317,6 @@ describe("two gateways on one storage", () => {
     assert.equal((await answered)?.text, "Half");
   });
 });
-
-/** Lets the storage do what was asked of it. */
-const settled = (storage: Storage) => storage.get("SELECT 1");
 
 /** Moves the clock on until the promise settles. */
 async function untilDone(promise: Promise<unknown>, clock: { advance(ms: number): void }): Promise<void> {

@@ -133,7 +133,7 @@ describe("a gateway that is going to stop", () => {
 
   it("refuses new runs, before their session is touched, and knows those it accepted", async (t) => {
     const { gateway, finish } = await stopping(t);
-    gateway.runs.gatewayStops();
+    gateway.runs.gatewayStops(false);
     let isPrepared = false;
     const prepare = async () => {
       isPrepared = true;
@@ -158,7 +158,7 @@ describe("a gateway that is going to stop", () => {
 
   it("accepts a run whose session was reset for it when the stop began meanwhile, and begins it after the restart", async (t) => {
     const { fixture, gateway, finish } = await stopping(t);
-    const { state } = await gateway.runs.start(request("r3"), async () => gateway.runs.gatewayStops());
+    const { state } = await gateway.runs.start(request("r3"), async () => gateway.runs.gatewayStops(false));
     assert.equal(state.status, "accepted");
     finish();
     await ended(gateway, "r1");
@@ -170,7 +170,7 @@ describe("a gateway that is going to stop", () => {
   it("lets runs under way end, tells who waits for others, and begins those after the restart", async (t) => {
     const { fixture, gateway, finish } = await stopping(t);
     const before = gateway.runs.wait("r2").catch((error: unknown) => error);
-    gateway.runs.gatewayStops();
+    gateway.runs.gatewayStops(false);
     for (const error of [await before, await gateway.runs.wait("r2", 1_000).catch((thrown: unknown) => thrown)])
       assert.ok(isGatewayStopping(error));
     assert.equal(await gateway.runs.wait("r2", 0), undefined);

@@ -4,6 +4,7 @@ import { it } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Runner, type RunnerSources } from "../../../../plugins/cron/runs/runner.ts";
 import { Scheduler, type SchedulerSources } from "../../../../plugins/cron/runs/scheduler.ts";
+import { onlyOwner } from "../../only-owner.ts";
 
 const soon = async <T>(value: T) => value;
 
@@ -34,7 +35,7 @@ it("a stopped runner takes over no run", async () => {
     claim: () => assert.fail("it claims"),
   };
   const runner = new Runner({ store, clock: createFakeClock(), config: {} } as unknown as RunnerSources); // only these parts are used
-  const opened = runner.open();
+  const opened = runner.open(onlyOwner());
   await runner.stop();
   await opened;
   runner.pump("job");
