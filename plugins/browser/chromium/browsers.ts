@@ -9,12 +9,15 @@ import type { FileStore } from "../files.ts";
 import { createVet } from "../guard/policy.ts";
 import { type Guard, startGuard } from "../guard/proxy.ts";
 import { addressOf, attach, isHeadless, launch, type Opened } from "./launch.ts";
-import { Tab } from "./tab.ts";
+import { answerOf, CLOSE_MS, Tab } from "./tab.ts";
 
 const DEFAULT_PROFILE = "default";
 /** A further tab closes the least recently used one; further popups are closed as they open. */
 const MAX_TABS = 50;
 const MAX_PROFILES = 100;
+const EMPTY = "about:blank";
+/** Time in ms for a running browser to open an empty page. */
+const ANSWER_MS = 20_000;
 
 export interface BrowsersDeps {
   readonly config: BrowserConfig;
@@ -91,13 +94,7 @@ export class Browsers {
 
   /** Whether there was a browser to stop. */
   async stop(profile: string): Promise<boolean> {
-    return this.#turns.take(profile, async () => {
-      const running = this.#running.get(profile);
-      this.#forget(profile);
-      // A browser that ended meanwhile cannot be closed.
-      await running?.close().catch(() => undefined);
-      return running !== undefined;
-    });
+    return this.#stopIf(profile, () => true);
   }
 
   /** Stops all browsers, also those that start right now; none starts afterwards. */
@@ -171,17 +168,28 @@ export class Browsers {
     };
   }
 
-  /** A new page, and its tab. */
-  async newTab(running: Running, owner: string | undefined): Promise<Tab> {
+  /**
+   * A new page, and its tab. A browser that shows no page yet and does not answer is started once more.
+   * @throws GatewayError `UNAVAILABLE`
+   */
+  async newTab(running: Running, owner: string | undefined, isSecondTry = false): Promise<Tab> {
+    const { clock, log } = this.#deps;
+    const { profile } = running;
     const [leastUsed] = running.tabs.values();
     if (running.tabs.size >= MAX_TABS) await leastUsed?.page.close();
     running.opening += 1;
     try {
-      const page = await running.context.newPage();
-      return this.#adopt(running, page, owner) ?? unavailable("the page was closed");
+      const page = await answerOf(running.context.newPage(), ANSWER_MS, clock);
+      if (page) return this.#adopt(running, page, owner) ?? unavailable("the page was closed");
     } finally {
       running.opening -= 1;
     }
+    const isUsed = [...running.tabs.values()].some(({ page }) => page.url() !== EMPTY);
+    if (isSecondTry || isUsed || running.isRemote)
+      unavailable(`the browser of the profile "${profile}" does not answer; stop it with POST /stop, and try again`);
+    log.warn({ profile }, "a browser did not answer after its start; it is started again");
+    await this.#stopIf(profile, (current) => current === running);
+    return this.newTab(await this.open(profile), owner, true);
   }
 
   async #start(profile: string): Promise<Running> {
@@ -248,6 +256,27 @@ export class Browsers {
     await this.#requireKnown(profile);
     await this.stop(profile);
     await rm(this.#directoryOf(profile), { recursive: true, force: true, maxRetries: 10 });
+  }
+
+  async #stopIf(profile: string, isMeant: (running: Running) => boolean): Promise<boolean> {
+    return this.#turns.take(profile, async () => {
+      const running = this.#running.get(profile);
+      if (running === undefined || !isMeant(running)) return false;
+      this.#forget(profile);
+      // A browser that ended meanwhile cannot be closed.
+      const closing = running.close().catch(() => undefined);
+      if (
+        (await answerOf(
+          closing.then(() => true),
+          CLOSE_MS,
+          this.#deps.clock,
+        )) === undefined
+      ) {
+        await running.kill();
+        await answerOf(closing, CLOSE_MS, this.#deps.clock);
+      }
+      return true;
+    });
   }
 
   #forget(profile: string): void {

@@ -1,6 +1,6 @@
 /** Starts Chromium behind the guard, or connects to a browser that runs already. */
 import { messageOf, unavailable } from "@svc/sdk";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { BrowserContext } from "playwright-core";
 import type { BrowserConfig, ProfileConfig } from "../config.ts";
@@ -50,6 +50,8 @@ export interface Opened {
   /** A browser of somebody else: it is disconnected, not ended. */
   readonly isRemote: boolean;
   close(): Promise<void>;
+  /** Ends a browser that no longer answers. A remote one is only left. */
+  kill(): Promise<void>;
 }
 
 export interface LaunchPlace {
@@ -100,7 +102,22 @@ export async function launch(config: BrowserConfig, guard: Guard, place: LaunchP
     );
   // WebRTC has its own sockets. Without its constructors a page cannot use them, whatever the switches above do.
   await context.addInitScript({ content: NO_OWN_SOCKETS });
-  return { context, isRemote: false, close: () => context.close() };
+  return { context, isRemote: false, close: () => context.close(), kill: () => killOwnerOf(place.directory) };
+}
+
+/** Chromium notes its process in the user data directory: the target of the link ends in `-<pid>`. */
+async function killOwnerOf(directory: string): Promise<void> {
+  const lock = await readlink(join(directory, "SingletonLock")).catch(() => "");
+  const pid = Number(/-(\d+)$/.exec(lock)?.[1]);
+  if (!(pid > 1)) return;
+  // Its renderers and helpers are of its group; the library starts it as the leader of one.
+  for (const target of [-pid, pid]) {
+    try {
+      process.kill(target, "SIGKILL");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
 }
 
 /** @throws GatewayError `UNAVAILABLE`; the address is not part of the error, because it may contain a credential */
@@ -124,7 +141,7 @@ export async function attach(url: string, config: BrowserConfig): Promise<Opened
     .connectOverCDP(url, { timeout: remoteCdpHandshakeTimeoutMs })
     .catch((cause: unknown) => unavailable(`the browser at ${host} refuses control; check cdpUrl`, { cause }));
   const context = browser.contexts()[0] ?? (await browser.newContext({ serviceWorkers: "block" }));
-  return { context, isRemote: true, close: () => browser.close() };
+  return { context, isRemote: true, close: () => browser.close(), kill: async () => undefined };
 }
 
 /**

@@ -14,6 +14,8 @@ const MAX_DOWNLOADS = 50;
 const MAX_RESPONSES = 50;
 const MAX_TEXT = 2_000;
 const WATCH_DOWNLOAD_MS = 250;
+/** Time in ms for a page or a browser to close. */
+export const CLOSE_MS = 5_000;
 
 /** A line of the page's console. */
 export interface ConsoleEntry {
@@ -63,7 +65,7 @@ export interface DialogEntry {
 }
 
 export interface TabDeps {
-  readonly clock: Pick<Clock, "now" | "setInterval">;
+  readonly clock: Pick<Clock, "now" | "setTimeout" | "setInterval">;
   readonly files: FileStore;
   /** Directory of downloads while they arrive. */
   readonly incoming: string;
@@ -134,6 +136,15 @@ export class Tab {
   facts(isCurrent: boolean): Record<string, unknown> {
     const { id: targetId, page, hasCrashed } = this;
     return { targetId, url: short(page.url()), active: isCurrent, ...(hasCrashed ? { crashed: true } : {}) };
+  }
+
+  /** Closes the page. Does not wait longer than `CLOSE_MS` for one that hangs. */
+  async close(): Promise<void> {
+    await answerOf(
+      this.page.close().catch(() => undefined),
+      CLOSE_MS,
+      this.#deps.clock,
+    );
   }
 
   /** The next dialog is answered so; without an answer, dialogs are dismissed. */
@@ -231,4 +242,12 @@ async function sizeOf(directory: string): Promise<number> {
 
 function short(text: string): string {
   return cut(text, MAX_TEXT);
+}
+
+/** What the browser answers; `undefined`: nothing within `ms`. */
+export function answerOf<T>(answer: Promise<T>, ms: number, clock: Pick<Clock, "setTimeout">): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.setTimeout(() => resolve(undefined), ms);
+    void answer.then(resolve, reject).finally(cancel);
+  });
 }

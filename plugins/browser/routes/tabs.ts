@@ -23,7 +23,7 @@ async function open(input: Input & { url?: string; waitUntil?: (typeof LOAD_STAT
   try {
     return await navigate({ tab, running }, input.url, input.waitUntil ?? "load", context);
   } catch (error) {
-    await tab.page.close().catch(() => undefined);
+    await tab.close();
     throw error;
   }
 }

@@ -165,6 +165,37 @@ describe("a browser", { skip: NO_CHROMIUM }, () => {
     assert.equal(await run("document.body.textContent"), "again");
   });
 
+  it("that hangs after its start is started once more; one with pages is left to the caller", async (t) => {
+    const short = new Set<number>();
+    // The limits of a page and of the end; each is short once.
+    const setTimeout: typeof systemClock.setTimeout = (work, ms) =>
+      systemClock.setTimeout(work, short.delete(ms) ? 500 : ms);
+    const { ask, refuses, stateDir, logs, run } = await scene(
+      t,
+      { "x.test/": "<p>again" },
+      { clock: { ...systemClock, setTimeout } },
+    );
+    const hang = () => {
+      for (const pid of processesOf(stateDir)) process.kill(pid, "SIGSTOP");
+    };
+    await ask("POST", "/start");
+    hang();
+    short.add(20_000).add(5_000);
+    await ask("POST", "/tabs/open", { url: "http://x.test/" });
+    assert.equal(await run("document.body.textContent"), "again");
+    assert.equal(logs.filter((text) => text.includes("did not answer after its start")).length, 1);
+    hang();
+    short.add(20_000);
+    await refuses(
+      ask("POST", "/tabs/open", { url: "http://x.test/" }),
+      "UNAVAILABLE",
+      /"default" does not answer; stop it/,
+    );
+    short.add(5_000);
+    assert.equal((await ask("POST", "/stop"))["stopped"], true);
+    await until(() => processesOf(stateDir).length === 0);
+  });
+
   it("stops when nobody uses it", async (t) => {
     const fake = createFakeClock();
     // Deadlines use the real time; the idle time is that of the fake clock.
