@@ -1,8 +1,8 @@
 /** Devices: pairing during `connect`, device tokens, `device.*` methods and the `Devices` service. */
-import { definePlugin, type Denial, invalidRequest, isGatewayError, Turns, Type } from "@svc/sdk";
+import { definePlugin, type Denial, invalidRequest, isGatewayError, optional, Turns, Type } from "@svc/sdk";
 import { devicePairRequested, devicePairResolved, devices, Devices } from "@svc/sdk/devices";
 import { Credentials } from "@svc/sdk/gateway";
-import { Retention, Storage } from "@svc/sdk/storage";
+import { Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { Approvals } from "./approval.ts";
 import { DeviceStore } from "./device-store.ts";
 import { Gate } from "./gate.ts";
@@ -13,7 +13,7 @@ import { pendingView } from "./records.ts";
 import { DEVICE_RETENTION, PENDING_RETENTION, STEPS } from "./schema.ts";
 import { Directory } from "./service.ts";
 import { noteTokenKey } from "./key-change.ts";
-import { keepTokenKey } from "./token-key.ts";
+import { commonTokenKey, forgetCommonKey, keepTokenKey } from "./token-key.ts";
 import { Tokens } from "./tokens.ts";
 
 const Config = Type.Object({
@@ -30,7 +30,7 @@ export default definePlugin({
   id: "devices",
   api: "^1.0.0",
   config: Config,
-  requires: { storage: Storage, credentials: Credentials },
+  requires: { storage: Storage, credentials: Credentials, ownership: optional(Ownership) },
   provides: [Devices],
 
   setup(gateway) {
@@ -86,7 +86,10 @@ export default definePlugin({
     gateway.extend(Retention, "device-requests", PENDING_RETENTION);
     gateway.start(async () => {
       await storage.migrate("devices", STEPS);
-      key = await keepTokenKey(gateway.stateDir);
+      if (services.ownership?.lease.leftMs === undefined) {
+        key = await keepTokenKey(gateway.stateDir);
+        await forgetCommonKey(storage);
+      } else key = await commonTokenKey(gateway.stateDir, storage);
       await noteTokenKey({ storage, key, log });
       return () => tokens.idle();
     });

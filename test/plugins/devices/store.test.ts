@@ -11,7 +11,7 @@ import { DeviceStore, writeDevice, writeToken } from "../../../plugins/devices/d
 import { originOf } from "../../../plugins/devices/pending-store.ts";
 import type { DeviceRecord, TokenRecord } from "../../../plugins/devices/records.ts";
 import { STEPS } from "../../../plugins/devices/schema.ts";
-import { keepTokenKey } from "../../../plugins/devices/token-key.ts";
+import { commonTokenKey, forgetCommonKey, keepTokenKey } from "../../../plugins/devices/token-key.ts";
 import { tokenValue } from "../../../plugins/devices/token-value.ts";
 import { Invitations } from "../../../plugins/devices/invitations.ts";
 import { Tokens } from "../../../plugins/devices/tokens.ts";
@@ -126,6 +126,19 @@ describe("the key of the tokens", () => {
     await writeFile(join(directory, "token-key"), "short");
     await assert.rejects(keepTokenKey(directory), /token-key holds no valid key; move it away/);
     assert.equal(await readFile(join(directory, "token-key"), "utf8"), "short");
+  });
+
+  it("of a shared database is that of the first gateway; a database of one gateway forgets it", async (t) => {
+    const { storage } = await openStore(t);
+    const [first, second, third] = [temporaryDirectory(t), temporaryDirectory(t), temporaryDirectory(t)];
+    const key = await keepTokenKey(first);
+    const own = await keepTokenKey(second);
+    for (const directory of [first, second, third])
+      assert.deepEqual(await commonTokenKey(directory, storage), key, "all have the key of the first");
+    assert.deepEqual(await keepTokenKey(third), key, "so does its file");
+    assert.equal(await readFile(join(second, "token-key.former"), "utf8"), own.toString("base64url"));
+    await forgetCommonKey(storage);
+    assert.deepEqual(await storage.all("SELECT * FROM devices_facts"), []);
   });
 });
 
