@@ -159,6 +159,12 @@ export class Kernel {
     return undefined;
   }
 
+  /** Milliseconds until a plugin that declares the name may run without intervention; `undefined`: no such plugin, or an operator has to act. */
+  comesBackIn(kind: AnyKind, name: string): number | undefined {
+    const found = this.#set.all().find((instance) => instance.state !== "active" && instance.declares(kind, name));
+    return found && this.#comesBackIn(found);
+  }
+
   /** Milliseconds until the plugin may run without intervention; `undefined`: an operator has to act. */
   #comesBackIn({ state, retryAt }: PluginInstance): number | undefined {
     if (!this.#lifecycle.announces && LOADING.has(state)) return RETRY_MS;

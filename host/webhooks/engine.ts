@@ -6,7 +6,7 @@ import type { Hold } from "../hooks/owner.ts";
 import type { LiveTables } from "../kernel/kind.ts";
 import { contributions } from "../kernel/kinds/contributions.ts";
 import { type Absence, buildCatalogue, type Catalogue } from "./catalogue.ts";
-import { type Prepared, Absent, Held, newTrace, type Pipeline, type Trace } from "./pipeline.ts";
+import { type Prepared, Held, newTrace, refuseAbsent, type Pipeline, type Trace } from "./pipeline.ts";
 import type { Recording } from "./recording.ts";
 import { digestOf, type IncomingWebhook } from "./request.ts";
 import type { CompiledMapping } from "./mapping.ts";
@@ -20,6 +20,8 @@ export interface EngineOptions {
   readonly clock: Clock;
   /** Pause that a request for this action waits for: its plugin is being replaced. */
   holdFor(action: string): Hold | undefined;
+  /** Milliseconds until the plugin of the action may run again by itself; `undefined`: an operator has to act. */
+  comesBackIn(action: string): number | undefined;
   /** Names the plugin that has a contribution but does not run. */
   readonly absence: Absence;
 }
@@ -104,13 +106,13 @@ export class WebhookEngine {
     return { kind: "none" };
   }
 
-  /** @throws Held, Absent when this is an action whose plugin does not run */
+  /** @throws Held, Absent; GatewayError `UNAVAILABLE` when this is an action whose plugin does not run */
   #refuseAbsent(id: string): void {
-    const { holdFor, absence } = this.#options;
+    const { holdFor, comesBackIn, absence } = this.#options;
     const hold = holdFor(id);
     if (hold && !hold.passes()) throw new Held(hold);
     const why = absence("action", WebhookAction.id, id);
-    if (why !== undefined) throw new Absent(why);
+    if (why !== undefined) refuseAbsent(why, comesBackIn(id));
   }
 
   /** @returns the webhook to record; `undefined`: the transform skipped it. @throws as the pipeline does */

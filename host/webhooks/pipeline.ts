@@ -67,6 +67,8 @@ export interface PipelineOptions {
   principalFor(mapping: string): Principal;
   /** Pause that a request for this action waits for: its plugin is being replaced. */
   holdFor(action: string): Hold | undefined;
+  /** Milliseconds until the plugin of the action may run again by itself; `undefined`: an operator has to act. */
+  comesBackIn(action: string): number | undefined;
   /** Why no running plugin has the action, in one sentence with the next step. */
   absence(action: string | undefined): string;
 }
@@ -100,6 +102,12 @@ const REPLACED: Hold = { passes: () => false, wait: () => new Promise((resolve) 
 /** An action that no running plugin has. */
 export class Absent extends Error {
   override readonly name = "Absent";
+}
+
+/** @throws GatewayError `UNAVAILABLE` if its plugin runs again in `retryAfterMs`; Absent */
+export function refuseAbsent(why: string, retryAfterMs: number | undefined): never {
+  if (retryAfterMs === undefined) throw new Absent(why);
+  return unavailable(why, { retryAfterMs });
 }
 
 export class Pipeline {
@@ -228,11 +236,11 @@ export class Pipeline {
   }
 
   #action(name: string | undefined, { actions }: Catalogue): LiveContribution<WebhookAction> {
-    const { holdFor, absence } = this.#options;
+    const { holdFor, comesBackIn, absence } = this.#options;
     const found = name === undefined ? undefined : actions.get(name);
     const hold = found ? found.owner.hold : name === undefined ? undefined : holdFor(name);
     if (hold && !hold.passes()) throw new Held(hold);
-    if (!found) throw new Absent(absence(name));
+    if (!found) return refuseAbsent(absence(name), name === undefined ? undefined : comesBackIn(name));
     if (found.owner.signal.aborted) throw new Held(REPLACED);
     if (!found.owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${found.owner.id} is still starting`, { retryAfterMs: 500 });

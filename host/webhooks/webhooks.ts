@@ -51,7 +51,9 @@ export class HostWebhooks {
     this.#options = options;
     for (const point of [WebhookAction, WebhookPreset, WebhookVerifier]) kinds.provide(points, { point });
     const principalFor = (mapping: string) => access.authority.webhookPrincipal(mapping);
-    const holdFor = (action: string) => kernel.holdFor(contributions, contributionName(WebhookAction.id, action));
+    const nameOf = (action: string) => contributionName(WebhookAction.id, action);
+    const holdFor = (action: string) => kernel.holdFor(contributions, nameOf(action));
+    const comesBackIn = (action: string) => kernel.comesBackIn(contributions, nameOf(action));
     const absence: Absence = (what, point, id) => absentContribution(what, point, id, kernel, finder);
     const emitters = {
       transformFile: hooks.emitter(HOOKS.webhookTransformFile),
@@ -63,6 +65,7 @@ export class HostWebhooks {
       hooks: emitters,
       principalFor,
       holdFor,
+      comesBackIn,
       absence: (action) => noAction(action, absence),
     });
     const recording = (this.#recording = new Recording({ hooks, clock, log, principalFor }));
@@ -73,6 +76,7 @@ export class HostWebhooks {
       recording,
       clock,
       holdFor,
+      comesBackIn,
       absence,
     }));
     this.#ingress = new Ingress({

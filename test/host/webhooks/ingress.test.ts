@@ -271,6 +271,31 @@ describe("webhook requests", () => {
     assert.match(((await response.json()) as { error: string }).error, /plugin webhook-wake, which is disabled/);
   });
 
+  it("503 while the plugin of the action waits for its next start", async (t) => {
+    const waiting = definePlugin({
+      id: "waiting",
+      api: "^1.0.0",
+      setup(gateway) {
+        gateway.extend(WebhookAction, "later", {
+          summary: "Comes back by itself",
+          direct: true,
+          fields: Type.Object({}),
+          prepare: () => ({ params: {} }),
+          commit: () => [],
+        });
+        gateway.start(() => notReady("the database is away", 30_000));
+      },
+    });
+    const mappings = [{ match: { path: "m" }, action: "later" }];
+    const { post } = await webhookGateway(t, { plugins: [waiting], hooks: { mappings } });
+    for (const path of ["later", "m"]) {
+      const response = await post(path);
+      assert.equal(response.status, 503, path);
+      assert.ok(Number(response.headers.get("retry-after")) > 20, path);
+      assert.match(((await response.json()) as { error: string }).error, /plugin waiting, which is pending/);
+    }
+  });
+
   it("503 while nothing can be stored", async (t) => {
     const { post } = await noStorage(t);
     const response = await post("note", { text: "x" });
@@ -352,7 +377,7 @@ describe("webhook requests", () => {
 });
 
 import type { TestContext } from "node:test";
-import { definePlugin, Type } from "@svc/sdk";
+import { definePlugin, notReady, Type } from "@svc/sdk";
 import { WebhookAction } from "@svc/sdk/webhooks";
 import { testGateway } from "@svc/sdk/testing";
 import { actionsPlugin } from "./webhook-gateway.ts";
