@@ -39,6 +39,8 @@ export class HookSenders {
   readonly wrong: string[] = [];
   /** Responses that identified a duplicate by its key. */
   repeats = 0;
+  /** Responses 503 with `Retry-After`, after which the webhook was sent again; `undefined`: they are wrong. */
+  refused: number | undefined;
   readonly #seen: ReadonlySet<string>;
   #number = 0;
 
@@ -94,6 +96,12 @@ export class HookSenders {
       const { origin } = this;
       try {
         const response = await send(origin, posted);
+        if (this.refused !== undefined && response.status === 503 && response.headers.has("retry-after")) {
+          await response.body?.cancel();
+          this.refused += 1;
+          await pause(100);
+          continue;
+        }
         return this.#answered(posted, response.status, response.headers, await response.text());
       } catch (error) {
         // without a fault every request is answered
