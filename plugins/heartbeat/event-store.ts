@@ -1,7 +1,7 @@
 /** Stored events: waiting, assigned to a run, reported, or counted on another event. Table `heartbeat_events`. */
 import type { Origin } from "@svc/sdk";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
-import type { Retention, Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
+import type { Owner, Retention, Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import { BEAT_STEPS, OWNER_STEPS } from "./beat-store.ts";
 import { likenessOf, storedText } from "./event-text.ts";
 import { type Folded, summaryOf, type WaitingEvent } from "./summary.ts";
@@ -49,6 +49,9 @@ const LATER_STEPS = [
   "ALTER TABLE heartbeat_events ADD COLUMN is_marked BIGINT NOT NULL DEFAULT 0",
 ];
 
+/** Appended last. `waker`: the owner that wakes the session for an urgent event. */
+const WAKER_STEPS = ["ALTER TABLE heartbeat_events ADD COLUMN waker TEXT"];
+
 const FREE = "status = 'waiting' AND run_id IS NULL";
 
 /** Choice: all limits. While the id of an event is kept, the event is not stored again. */
@@ -85,14 +88,20 @@ export class EventStore {
   }
 
   open(): Promise<void> {
-    return this.#storage.migrate("heartbeat", [...STEPS, ...BEAT_STEPS, ...LATER_STEPS, ...OWNER_STEPS]);
+    return this.#storage.migrate("heartbeat", [
+      ...STEPS,
+      ...BEAT_STEPS,
+      ...LATER_STEPS,
+      ...OWNER_STEPS,
+      ...WAKER_STEPS,
+    ]);
   }
 
-  /** @param now epoch ms */
-  add(event: SystemEvent, now: number): readonly Statement[] {
+  /** @param now epoch ms @param waker id of the owner that wakes the session */
+  add(event: SystemEvent, now: number, waker: string | null = null): readonly Statement[] {
     const text = storedText(event.text);
     const likeness = likenessOf(text, event.origin);
-    return [count(event, likeness), insert({ ...event, text }, likeness, now)];
+    return [count(event, likeness), insert({ ...event, text, waker }, likeness, now)];
   }
 
   /** Unassigned events, oldest first. @param runId also events of this run, which restarts after an interruption */
@@ -148,8 +157,8 @@ export class EventStore {
       },
       {
         sql: `INSERT INTO heartbeat_events
-            (id, seq, session_key, text, likeness, wake, reason, at, status, folded, origin, is_marked)
-          SELECT ?, seq, ?, ?, '', ?, ?, ?, 'waiting', ?, ?, ? FROM heartbeat_events WHERE id = ?`,
+            (id, seq, session_key, text, likeness, wake, reason, at, status, folded, origin, is_marked, waker)
+          SELECT ?, seq, ?, ?, '', ?, ?, ?, 'waiting', ?, ?, ?, waker FROM heartbeat_events WHERE id = ?`,
         params: [
           id,
           sessionKey,
@@ -184,9 +193,9 @@ export class EventStore {
     await this.#change("status = 'told', settled_at = ?", [now], runId);
   }
 
-  /** Makes the events of a run wait again. @returns whether one of them is urgent */
-  async giveBack(runId: string): Promise<boolean> {
-    const rows = await this.#change("run_id = NULL", [], runId);
+  /** Makes the events of a run wait again. @param waker as in `add` @returns whether one of them is urgent */
+  async giveBack(runId: string, waker: string | null = null): Promise<boolean> {
+    const rows = await this.#change("run_id = NULL, waker = ?", [waker], runId);
     return rows.some(({ wake }) => wake === "now");
   }
 
@@ -200,6 +209,17 @@ export class EventStore {
   async urgentSessions(): Promise<string[]> {
     const sql = `SELECT DISTINCT session_key FROM heartbeat_events WHERE ${FREE} AND wake = 'now'`;
     return (await this.#storage.all<{ session_key: string }>(sql)).map(({ session_key }) => session_key);
+  }
+
+  /** Takes the urgent events that nobody wakes a session for: their gateway or generation has ended. @returns their sessions */
+  async takeUrgent(owner: Owner): Promise<string[]> {
+    const free = owner.free("waker");
+    const left = `${FREE} AND wake = 'now' AND ${free.sql}`;
+    const first = await this.#storage.get(`SELECT id FROM heartbeat_events WHERE ${left} LIMIT 1`, free.params);
+    if (!first) return []; // a start writes nothing, so that it succeeds with a full disk
+    const sql = `UPDATE heartbeat_events SET waker = ? WHERE ${left} RETURNING session_key`;
+    const [taken] = await this.#storage.transaction([{ sql, params: [owner.id, ...free.params] }]);
+    return [...new Set((taken?.rows ?? []).map((row) => String(row["session_key"])))];
   }
 
   async isUrgent(sessionKey: string): Promise<boolean> {
@@ -235,13 +255,13 @@ function count(event: SystemEvent, likeness: string): Statement {
 }
 
 /** Stores a new event once; of an event that was counted, only the id. */
-function insert(event: SystemEvent, likeness: string, now: number): Statement {
-  const { id, sessionKey, text, wake, reason, at, origin, isMarked } = event;
+function insert(event: SystemEvent & { readonly waker: string | null }, likeness: string, now: number): Statement {
+  const { id, sessionKey, text, wake, reason, at, origin, isMarked, waker } = event;
   return {
     sql: `INSERT INTO heartbeat_events
-        (id, seq, session_key, text, likeness, wake, reason, at, origin, is_marked, status, settled_at)
+        (id, seq, session_key, text, likeness, wake, reason, at, origin, is_marked, waker, status, settled_at)
       SELECT ?, (SELECT coalesce(max(seq), 0) + 1 FROM heartbeat_events WHERE session_key = ?), ?,
-        CASE WHEN known.is_repeated THEN '' ELSE ? END, ?, ?, ?, ?, ?, CAST(? AS BIGINT),
+        CASE WHEN known.is_repeated THEN '' ELSE ? END, ?, ?, ?, ?, ?, CAST(? AS BIGINT), CAST(? AS TEXT),
         CASE WHEN known.is_repeated THEN 'repeated' ELSE 'waiting' END,
         CASE WHEN known.is_repeated THEN CAST(? AS BIGINT) END
       FROM (SELECT EXISTS (SELECT 1 FROM heartbeat_events WHERE ${LIKE_NEWEST}) AS is_repeated) known
@@ -257,6 +277,7 @@ function insert(event: SystemEvent, likeness: string, now: number): Statement {
       at,
       jsonOf(origin),
       isMarked === true ? 1 : 0,
+      waker,
       now,
       ...likeParams(event, likeness),
     ],

@@ -48,8 +48,10 @@ export default definePlugin({
     const store = new EventStore(storage);
     const beatStore = new BeatStore(storage);
     const folding = new Folding({ store, clock, log });
-    const telling = new Telling({ store, runs, agents, clock, log });
+    const waker = () => owner?.id ?? null;
+    const telling = new Telling({ store, runs, agents, waker, clock, log });
     const publish = gateway.event(heartbeatEvent);
+    let owner: Owner | undefined;
     let isOn = true;
     let last: HeartbeatReport | undefined;
 
@@ -96,7 +98,7 @@ export default definePlugin({
     });
 
     const events: SystemEvents = {
-      statements: (event) => store.add(event, clock.now()),
+      statements: (event) => store.add(event, clock.now(), waker()),
       stored({ sessionKey, wake, reason }) {
         folding.stored(sessionKey);
         if (wake !== "now") return;
@@ -104,7 +106,7 @@ export default definePlugin({
         wakes.requestFor(sessionKey, reason);
       },
       async add(event) {
-        await storage.transaction(store.add(event, clock.now()));
+        await storage.transaction(events.statements(event));
         events.stored(event);
       },
       waiting: (sessionKey) => store.waiting(sessionKey),
@@ -151,30 +153,37 @@ export default definePlugin({
       await telling.catchUp();
       await beats.catchUp();
       await folding.checkAll();
+      await wakeLeft();
     });
     gateway.extend(Retention, "heartbeat-events", EVENT_RETENTION);
     gateway.extend(Retention, "heartbeats", BEAT_RETENTION);
 
-    let owner: Owner | undefined;
     let isOpen = false;
     let leads = false;
-    /** One gateway runs the heartbeats, and wakes the sessions whose urgent events another one has left. */
+    /** One gateway runs the heartbeats. */
     const lead = async () => {
       if (!isOpen || leads || !(await owner?.take(SCHEDULE))) return;
       await schedule.open();
-      await wakes.requestAll();
       leads = true;
+    };
+    /** Wakes the sessions whose urgent events a gateway or an earlier generation has left. */
+    const wakeLeft = async () => {
+      if (!isOpen || !owner) return;
+      for (const sessionKey of await store.takeUrgent(owner)) wakes.requestFor(sessionKey, "retry");
     };
     // Like runs from before a restart, heartbeats wait until the tools of all plugins are available.
     const open = async () => {
       isOpen = true;
       wakes.open();
       await lead();
+      await wakeLeft();
       await beats.catchUp();
     };
     const takeOver = async () => {
+      await telling.catchUp();
       if (owner) await beats.recover(owner);
       await lead();
+      await wakeLeft();
     };
     whenLeaving(
       gateway,

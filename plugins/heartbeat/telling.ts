@@ -17,6 +17,8 @@ interface TellingSources {
   readonly store: EventStore;
   readonly runs: Pick<AgentRuns, "state">;
   readonly agents: Pick<AgentDirectory, "timeZone">;
+  /** Id of the owner that wakes sessions in this gateway. */
+  readonly waker: () => string | null;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
   readonly log: Pick<Logger, "warn">;
 }
@@ -120,24 +122,25 @@ export class Telling {
     if (!claim) return "none";
     await claim.done;
     claim.endedOk = status === "ok";
-    return this.#settle(runId, claim.endedOk && claim.isShown);
+    return this.#settle(runId, claim.endedOk && claim.isShown, this.#sources.waker());
   }
 
   /**
    * Settles the events of ended runs of a former process or generation, and those that could not be settled before; follows
-   * active runs to their end. To be called at the start, once interrupted runs are closed, and regularly.
+   * active runs to their end. To be called at the start, once interrupted runs are closed, and regularly. Nobody wakes a session yet for those that
+   * wait again.
    */
   async catchUp(): Promise<void> {
     for (const runId of await this.#sources.store.tiedRuns()) {
       const claim = this.#claims.get(runId);
       if (claim && !claim.isFormer) {
-        if (claim.endedOk !== undefined) await this.#settle(runId, claim.endedOk && claim.isShown);
+        if (claim.endedOk !== undefined) await this.#settle(runId, claim.endedOk && claim.isShown, null);
         continue;
       }
       const status = (await this.#sources.runs.state(runId))?.status;
       if (status === "accepted" || status === "running")
         this.#claims.set(runId, { isFormer: true, done: Promise.resolve(), isShown: true });
-      else await this.#settle(runId, status === "ok");
+      else await this.#settle(runId, status === "ok", null);
     }
   }
 
@@ -153,11 +156,11 @@ export class Telling {
     return { text, outside: outsideOf(mine) };
   }
 
-  async #settle(runId: string, isTold: boolean): Promise<Settled> {
+  async #settle(runId: string, isTold: boolean, waker: string | null): Promise<Settled> {
     const { store, clock, log } = this.#sources;
     try {
       if (isTold) await store.told(runId, clock.now());
-      const isUrgent = !isTold && (await store.giveBack(runId));
+      const isUrgent = !isTold && (await store.giveBack(runId, waker));
       this.#claims.delete(runId);
       if (isTold) return "told";
       return isUrgent ? "urgent" : "given-back";

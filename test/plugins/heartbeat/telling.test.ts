@@ -15,6 +15,7 @@ async function open(t: TestContext) {
   const warned: string[] = [];
   const make = () =>
     new Telling({
+      waker: () => null,
       store: events.store,
       runs: {
         state: async (runId) => {
