@@ -43,10 +43,11 @@ export class Leaving {
   /** Whether it is the turn of this gateway to restart, to be asked until it is. */
   mayRestart(): boolean {
     const { names, self = "", leftAt } = this.#others;
-    if (names.length === 0) return leftAt === undefined || performance.now() - leftAt > COMING_BACK_MS;
-    this.#others.share(LEAVING, "gateway", "waiting");
-    const leaving = this.#others.shared(LEAVING);
-    if (leaving.some(({ gateway, value }) => value === "stopping" || gateway < self)) return false;
+    if (names.length > 0) {
+      this.#others.share(LEAVING, "gateway", "waiting");
+      const leaving = this.#others.shared(LEAVING);
+      if (leaving.some(({ gateway, value }) => value === "stopping" || gateway < self)) return false;
+    }
     return leftAt === undefined || performance.now() - leftAt > COMING_BACK_MS;
   }
 

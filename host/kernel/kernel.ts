@@ -15,7 +15,6 @@ import { blockError } from "./failure.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { AnyKind, PluginFacts } from "./kind.ts";
 import { busy } from "./kinds/busy.ts";
-import { methods } from "./kinds/methods.ts";
 import { sectionsOf } from "./kinds/sections.ts";
 import { Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
@@ -36,7 +35,7 @@ export interface OwnedSection {
   readonly schema: TSchema | undefined;
 }
 
-/** A plugin that declares a method and is not running. */
+/** A plugin that declares a name and is not running. */
 export interface AbsentPlugin extends PluginReport {
   /** Time until the gateway tries again by itself; absent: it does not. ms */
   readonly retryAfterMs?: number;
@@ -149,20 +148,12 @@ export class Kernel {
     });
   }
 
-  /** The plugin of this gateway that declares the method but is not running, with the reason and the time of the next attempt. */
-  absentProvider(method: string): AbsentPlugin | undefined {
-    for (const instance of this.#set.all()) {
-      if (!instance.declares(methods, method) || instance.state === "active") continue;
-      const retryAfterMs = this.#comesBackIn(instance);
-      return { ...instance.report([]), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-    }
-    return undefined;
-  }
-
-  /** Milliseconds until a plugin that declares the name may run without intervention; `undefined`: no such plugin, or an operator has to act. */
-  comesBackIn(kind: AnyKind, name: string): number | undefined {
+  /** The plugin of this gateway that declares the name but is not running, with the reason and the time of the next attempt. */
+  absent(kind: AnyKind, name: string): AbsentPlugin | undefined {
     const found = this.#set.all().find((instance) => instance.state !== "active" && instance.declares(kind, name));
-    return found && this.#comesBackIn(found);
+    if (!found) return undefined;
+    const retryAfterMs = this.#comesBackIn(found);
+    return { ...found.report([]), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   }
 
   /** Milliseconds until the plugin may run without intervention; `undefined`: an operator has to act. */
@@ -182,12 +173,6 @@ export class Kernel {
   holdFor(kind: AnyKind, name: string): Hold | undefined {
     for (const instance of this.#set.all()) if (instance.hold && instance.declares(kind, name)) return instance.hold;
     return undefined;
-  }
-
-  /** The plugin of this gateway that declares this name and is not running. */
-  absent(kind: AnyKind, name: string): PluginReport | undefined {
-    const instances = this.#set.all();
-    return instances.find((one) => one.state !== "active" && one.declares(kind, name))?.report([]);
   }
 
   /** Ids of the plugins with work in flight that a planned stop or restart waits for. */

@@ -11,6 +11,7 @@ import {
   WebhookVerifier,
 } from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
+import type { Absence } from "../kernel/absent.ts";
 import type { LiveTables } from "../kernel/kind.ts";
 import { routes } from "../kernel/kinds/routes.ts";
 import { contributionsTo, type LiveContribution } from "../kernel/kinds/contributions.ts";
@@ -31,8 +32,8 @@ export interface Catalogue {
   readonly refusals: readonly Issue[];
 }
 
-/** Sentence about the plugin that has a contribution but does not run, with the next step; `undefined`: no such plugin is known. */
-export type Absence = (what: string, point: string, id: string) => string | undefined;
+/** About the plugin that has a contribution but does not run; `undefined`: no such plugin is known. */
+export type FindAbsent = (what: string, point: string, id: string) => Absence | undefined;
 
 /** Issues by their effect on loading the configuration. */
 interface Findings {
@@ -42,7 +43,7 @@ interface Findings {
   readonly waiting: Issue[];
 }
 
-export function buildCatalogue(settings: WebhookSettings, live: LiveTables, absence: Absence): Catalogue {
+export function buildCatalogue(settings: WebhookSettings, live: LiveTables, findAbsent: FindAbsent): Catalogue {
   const actions = byId(contributionsTo<Action>(live, WebhookAction));
   const verifiers = byId(contributionsTo<Verifier>(live, WebhookVerifier));
   const presets = byId(contributionsTo(live, WebhookPreset));
@@ -53,12 +54,15 @@ export function buildCatalogue(settings: WebhookSettings, live: LiveTables, abse
     if (preset) return presetMappings(name, preset.value.mappings, settings.disabled, ids, findings.refusals);
     const known = [...presets.keys()].sort().join(", ") || "none";
     const message = `no running plugin has the preset "${name}"; there are: ${known}`;
-    findings.refusals.push({ path: "hooks.presets", message: absence("preset", WebhookPreset.id, name) ?? message });
+    findings.refusals.push({
+      path: "hooks.presets",
+      message: findAbsent("preset", WebhookPreset.id, name)?.message ?? message,
+    });
     return [];
   });
   const mappings = [...settings.mappings, ...fromPresets];
   const defaultAction = [...actions.values()].find(({ value }) => value.isDefault)?.id;
-  const around = { actions, verifiers, defaultAction, absence };
+  const around = { actions, verifiers, defaultAction, findAbsent };
   for (const mapping of mappings) judge(mapping, around, findings);
   findings.refusals.push(...pathIssues(settings, live));
   const issues = settings.enabled ? [...findings.refusals, ...findings.waiting] : [];
@@ -123,22 +127,30 @@ function presetMappings(
   });
 }
 
-type Around = Pick<Catalogue, "actions" | "verifiers" | "defaultAction"> & { readonly absence: Absence };
+type Around = Pick<Catalogue, "actions" | "verifiers" | "defaultAction"> & { readonly findAbsent: FindAbsent };
 
 /** Reports what in a mapping cannot work with the plugins that run. */
-function judge(mapping: CompiledMapping, { actions, verifiers, defaultAction, absence }: Around, to: Findings): void {
+function judge(
+  mapping: CompiledMapping,
+  { actions, verifiers, defaultAction, findAbsent }: Around,
+  to: Findings,
+): void {
   const { place, verify, secrets } = mapping;
   const name = mapping.action ?? defaultAction;
   const action = name === undefined ? undefined : actions.get(name);
   if (action) to.refusals.push(...actionIssues(mapping, action, actions.values()));
-  else to.waiting.push({ path: `${place}.action`, message: `${noAction(name, absence)}; requests get 501` });
+  else {
+    const { message, retryAfterMs } = noAction(name, findAbsent);
+    const status = retryAfterMs === undefined ? 501 : 503;
+    to.waiting.push({ path: `${place}.action`, message: `${message}; requests get ${status}` });
+  }
   if (verify.type === BEARER) return;
   const verifier = verifiers.get(verify.type)?.value;
   if (!verifier) {
     const known = [BEARER, ...[...verifiers.keys()].sort()].join(", ");
     const message = `no running plugin has the verifier "${verify.type}"; there are: ${known}`;
     const path = `${place}.verify.type`;
-    to.refusals.push({ path, message: absence("verifier", WebhookVerifier.id, verify.type) ?? message });
+    to.refusals.push({ path, message: findAbsent("verifier", WebhookVerifier.id, verify.type)?.message ?? message });
   }
   for (const secret of secrets) {
     const problem = verifier?.secretProblem?.(secret);
@@ -147,9 +159,15 @@ function judge(mapping: CompiledMapping, { actions, verifiers, defaultAction, ab
 }
 
 /** Why no plugin can run the action of a mapping. */
-export function noAction(name: string | undefined, absence: Absence): string {
+export function noAction(name: string | undefined, findAbsent: FindAbsent): Absence {
   if (name === undefined)
-    return "no running plugin has a default action; name an action in the mapping, or add a plugin with a default action to plugins.use";
-  const known = absence("action", WebhookAction.id, name);
-  return known ?? `no plugin here has the action "${name}"; install a plugin that has it, or change the mapping`;
+    return {
+      message:
+        "no running plugin has a default action; name an action in the mapping, or add a plugin with a default action to plugins.use",
+    };
+  return (
+    findAbsent("action", WebhookAction.id, name) ?? {
+      message: `no plugin here has the action "${name}"; install a plugin that has it, or change the mapping`,
+    }
+  );
 }

@@ -5,7 +5,7 @@ import type { Issue } from "../config/file.ts";
 import type { Hold } from "../hooks/owner.ts";
 import type { LiveTables } from "../kernel/kind.ts";
 import { contributions } from "../kernel/kinds/contributions.ts";
-import { type Absence, buildCatalogue, type Catalogue } from "./catalogue.ts";
+import { buildCatalogue, type Catalogue, type FindAbsent } from "./catalogue.ts";
 import { type Prepared, Held, newTrace, refuseAbsent, type Pipeline, type Trace } from "./pipeline.ts";
 import type { Recording } from "./recording.ts";
 import { digestOf, type IncomingWebhook } from "./request.ts";
@@ -20,10 +20,8 @@ export interface EngineOptions {
   readonly clock: Clock;
   /** Pause that a request for this action waits for: its plugin is being replaced. */
   holdFor(action: string): Hold | undefined;
-  /** Milliseconds until the plugin of the action may run again by itself; `undefined`: an operator has to act. */
-  comesBackIn(action: string): number | undefined;
-  /** Names the plugin that has a contribution but does not run. */
-  readonly absence: Absence;
+  /** Finds the plugin that has a contribution but does not run. */
+  readonly findAbsent: FindAbsent;
 }
 
 /** Target of a request. */
@@ -55,15 +53,15 @@ export class WebhookEngine {
 
   /** Why these settings cannot take effect with the plugins that run now. */
   refusals(settings: WebhookSettings): readonly Issue[] {
-    return buildCatalogue(settings, this.#options.live, this.#options.absence).refusals;
+    return buildCatalogue(settings, this.#options.live, this.#options.findAbsent).refusals;
   }
 
   /** From the current plugins and configuration. */
   catalogue(): Catalogue {
-    const { live, absence } = this.#options;
+    const { live, findAbsent } = this.#options;
     const { version } = live.table(contributions);
     if (this.#built?.version !== version)
-      this.#built = { version, catalogue: buildCatalogue(this.#settings, live, absence) };
+      this.#built = { version, catalogue: buildCatalogue(this.#settings, live, findAbsent) };
     return this.#built.catalogue;
   }
 
@@ -108,11 +106,11 @@ export class WebhookEngine {
 
   /** @throws Held, Absent; GatewayError `UNAVAILABLE` when this is an action whose plugin does not run */
   #refuseAbsent(id: string): void {
-    const { holdFor, comesBackIn, absence } = this.#options;
+    const { holdFor, findAbsent } = this.#options;
     const hold = holdFor(id);
     if (hold && !hold.passes()) throw new Held(hold);
-    const why = absence("action", WebhookAction.id, id);
-    if (why !== undefined) refuseAbsent(why, comesBackIn(id));
+    const absence = findAbsent("action", WebhookAction.id, id);
+    if (absence) refuseAbsent(absence);
   }
 
   /** @returns the webhook to record; `undefined`: the transform skipped it. @throws as the pipeline does */

@@ -25,6 +25,7 @@ import {
 } from "@svc/sdk/webhooks";
 import { refusalOf } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
+import type { Absence } from "../kernel/absent.ts";
 import type { LiveContribution } from "../kernel/kinds/contributions.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type CompiledMapping, fittingFields, renderFields } from "./mapping.ts";
@@ -67,10 +68,8 @@ export interface PipelineOptions {
   principalFor(mapping: string): Principal;
   /** Pause that a request for this action waits for: its plugin is being replaced. */
   holdFor(action: string): Hold | undefined;
-  /** Milliseconds until the plugin of the action may run again by itself; `undefined`: an operator has to act. */
-  comesBackIn(action: string): number | undefined;
-  /** Why no running plugin has the action, in one sentence with the next step. */
-  absence(action: string | undefined): string;
+  /** Why no running plugin has the action. */
+  absence(action: string | undefined): Absence;
 }
 
 /** Intermediate result of a mapping. */
@@ -104,10 +103,10 @@ export class Absent extends Error {
   override readonly name = "Absent";
 }
 
-/** @throws GatewayError `UNAVAILABLE` if its plugin runs again in `retryAfterMs`; Absent */
-export function refuseAbsent(why: string, retryAfterMs: number | undefined): never {
-  if (retryAfterMs === undefined) throw new Absent(why);
-  return unavailable(why, { retryAfterMs });
+/** @throws GatewayError `UNAVAILABLE` if its plugin runs again by itself; Absent */
+export function refuseAbsent({ message, retryAfterMs }: Absence): never {
+  if (retryAfterMs === undefined) throw new Absent(message);
+  return unavailable(message, { retryAfterMs });
 }
 
 export class Pipeline {
@@ -236,11 +235,11 @@ export class Pipeline {
   }
 
   #action(name: string | undefined, { actions }: Catalogue): LiveContribution<WebhookAction> {
-    const { holdFor, comesBackIn, absence } = this.#options;
+    const { holdFor, absence } = this.#options;
     const found = name === undefined ? undefined : actions.get(name);
     const hold = found ? found.owner.hold : name === undefined ? undefined : holdFor(name);
     if (hold && !hold.passes()) throw new Held(hold);
-    if (!found) return refuseAbsent(absence(name), name === undefined ? undefined : comesBackIn(name));
+    if (!found) return refuseAbsent(absence(name));
     if (found.owner.signal.aborted) throw new Held(REPLACED);
     if (!found.owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${found.owner.id} is still starting`, { retryAfterMs: 500 });

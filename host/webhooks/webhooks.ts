@@ -14,7 +14,7 @@ import { contributionName, contributions } from "../kernel/kinds/contributions.t
 import { points } from "../kernel/kinds/points.ts";
 import type { PluginFinder } from "../kernel/load.ts";
 import { createEarlyReply } from "../net/http/early-reply.ts";
-import { type Absence, noAction } from "./catalogue.ts";
+import { type FindAbsent, noAction } from "./catalogue.ts";
 import { HookAttempts } from "./credential.ts";
 import { WebhookEngine } from "./engine.ts";
 import { Ingress } from "./ingress.ts";
@@ -51,10 +51,8 @@ export class HostWebhooks {
     this.#options = options;
     for (const point of [WebhookAction, WebhookPreset, WebhookVerifier]) kinds.provide(points, { point });
     const principalFor = (mapping: string) => access.authority.webhookPrincipal(mapping);
-    const nameOf = (action: string) => contributionName(WebhookAction.id, action);
-    const holdFor = (action: string) => kernel.holdFor(contributions, nameOf(action));
-    const comesBackIn = (action: string) => kernel.comesBackIn(contributions, nameOf(action));
-    const absence: Absence = (what, point, id) => absentContribution(what, point, id, kernel, finder);
+    const holdFor = (action: string) => kernel.holdFor(contributions, contributionName(WebhookAction.id, action));
+    const findAbsent: FindAbsent = (what, point, id) => absentContribution(what, point, id, kernel, finder);
     const emitters = {
       transformFile: hooks.emitter(HOOKS.webhookTransformFile),
       transform: hooks.emitter(HOOKS.webhookTransform),
@@ -65,8 +63,7 @@ export class HostWebhooks {
       hooks: emitters,
       principalFor,
       holdFor,
-      comesBackIn,
-      absence: (action) => noAction(action, absence),
+      absence: (action) => noAction(action, findAbsent),
     });
     const recording = (this.#recording = new Recording({ hooks, clock, log, principalFor }));
     const { settings } = options.read(options.config);
@@ -76,8 +73,7 @@ export class HostWebhooks {
       recording,
       clock,
       holdFor,
-      comesBackIn,
-      absence,
+      findAbsent,
     }));
     this.#ingress = new Ingress({
       engine,

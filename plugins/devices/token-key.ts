@@ -23,7 +23,7 @@ export async function keepTokenKey(directory: string): Promise<Buffer> {
 
 /**
  * The key of all gateways on the database: that of the first one. A file with another key becomes `token-key.former`.
- * @throws Error of the file system; GatewayError `UNAVAILABLE`
+ * @throws Error of the file system, or the database holds no valid key; GatewayError `UNAVAILABLE`
  */
 export async function commonTokenKey(directory: string, storage: Storage): Promise<Buffer> {
   const path = join(directory, FILE);
@@ -37,6 +37,8 @@ export async function commonTokenKey(directory: string, storage: Storage): Promi
   ]);
   const row = await storage.get<{ value: string }>("SELECT value FROM devices_facts WHERE name = ?", [SHARED]);
   const key = Buffer.from(row?.value ?? "", "base64url");
+  if (key.length !== BYTES)
+    throw new Error(`the table devices_facts holds no valid key in its row ${SHARED}; delete the row to use ${path}`);
   if (own?.equals(key)) return key;
   if (own) await rename(path, `${path}.former`);
   await createFile(path, key.toString("base64url"));

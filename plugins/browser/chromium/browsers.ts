@@ -263,18 +263,11 @@ export class Browsers {
       const running = this.#running.get(profile);
       if (running === undefined || !isMeant(running)) return false;
       this.#forget(profile);
-      // A browser that ended meanwhile cannot be closed.
-      const closing = running.close().catch(() => undefined);
-      if (
-        (await answerOf(
-          closing.then(() => true),
-          CLOSE_MS,
-          this.#deps.clock,
-        )) === undefined
-      ) {
-        await running.kill();
-        await answerOf(closing, CLOSE_MS, this.#deps.clock);
-      }
+      const ended = () => true; // also one that ended meanwhile, and cannot be closed
+      const closing = running.close().then(ended, ended);
+      if (await answerOf(closing, CLOSE_MS, this.#deps.clock)) return true;
+      await running.kill();
+      await answerOf(closing, CLOSE_MS, this.#deps.clock);
       return true;
     });
   }

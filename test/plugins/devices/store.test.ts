@@ -137,6 +137,9 @@ describe("the key of the tokens", () => {
       assert.deepEqual(await commonTokenKey(directory, storage), key, "all have the key of the first");
     assert.deepEqual(await keepTokenKey(third), key, "so does its file");
     assert.equal(await readFile(join(second, "token-key.former"), "utf8"), own.toString("base64url"));
+    await storage.transaction([{ sql: "UPDATE devices_facts SET value = 'short'" }]);
+    await assert.rejects(commonTokenKey(first, storage), /no valid key in its row shared-token-key; delete the row/);
+    assert.deepEqual(await keepTokenKey(first), key, "the file stays");
     await forgetCommonKey(storage);
     assert.deepEqual(await storage.all("SELECT * FROM devices_facts"), []);
   });
