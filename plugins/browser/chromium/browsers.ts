@@ -176,7 +176,7 @@ export class Browsers {
     const { clock, log } = this.#deps;
     const { profile } = running;
     const [leastUsed] = running.tabs.values();
-    if (running.tabs.size >= MAX_TABS) await leastUsed?.page.close();
+    if (running.tabs.size >= MAX_TABS) await leastUsed?.close();
     running.opening += 1;
     try {
       const page = await answerOf(running.context.newPage(), ANSWER_MS, clock);

@@ -16,6 +16,8 @@ const MAX_TEXT = 2_000;
 const WATCH_DOWNLOAD_MS = 250;
 /** Time in ms for a page or a browser to close. */
 export const CLOSE_MS = 5_000;
+/** Time in ms after which a page is told a second time to close. */
+const CLOSE_AGAIN_MS = 1_000;
 
 /** A line of the page's console. */
 export interface ConsoleEntry {
@@ -138,13 +140,22 @@ export class Tab {
     return { targetId, url: short(page.url()), active: isCurrent, ...(hasCrashed ? { crashed: true } : {}) };
   }
 
-  /** Closes the page. Does not wait longer than `CLOSE_MS` for one that hangs. */
-  async close(): Promise<void> {
-    await answerOf(
-      this.page.close().catch(() => undefined),
-      CLOSE_MS,
-      this.#deps.clock,
+  /**
+   * Closes the page. Chromium loses the request while a new document replaces the old one; a second request helps.
+   * @returns whether the page closed within `CLOSE_MS`
+   */
+  async close(): Promise<boolean> {
+    const { clock } = this.#deps;
+    const closed = this.page.close().then(
+      () => true,
+      () => this.page.isClosed(),
     );
+    const first = await answerOf(closed, CLOSE_AGAIN_MS, clock);
+    if (first !== undefined) return first;
+    void this.cdp()
+      .then((session) => session.send("Page.close"))
+      .catch((error: Error) => this.#note(error)); // also when the page closes before it answers
+    return (await answerOf(closed, CLOSE_MS - CLOSE_AGAIN_MS, clock)) ?? false;
   }
 
   /** The next dialog is answered so; without an answer, dialogs are dismissed. */

@@ -1,5 +1,5 @@
 /** Routes of tabs. */
-import { invalidRequest, notFound, Type } from "@svc/sdk";
+import { invalidRequest, notFound, Type, unavailable } from "@svc/sdk";
 import { LOAD_STATES, navigate } from "./navigation.ts";
 import { browserOf, outcome, profileOf, route, type RouteContext, tabOf, tabsOf, TARGET } from "./route.ts";
 
@@ -40,8 +40,8 @@ async function close(input: Input, context: RouteContext) {
   const wanted = input.targetId ?? running?.current.get(context.caller.owner);
   const tab =
     tabs.find(({ id }) => id === wanted) ?? notFound(`there is no tab "${wanted ?? ""}"; list them with GET /tabs`);
-  // A crashed page answers nothing; its tab goes at once.
-  await tab.page.close({ runBeforeUnload: false });
+  if (!(await tab.close()))
+    unavailable(`tab ${tab.id} does not close: its page hangs; stop the browser with POST /stop`);
   return { ok: true, targetId: tab.id };
 }
 

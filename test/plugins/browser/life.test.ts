@@ -132,8 +132,10 @@ describe("a browser", { skip: NO_CHROMIUM }, () => {
     const spent = (pid: number) => ticksOf(pid) - (before.get(pid) ?? 0);
     let busiest = 0;
     await until(() => {
-      [busiest = assert.fail()] = [...before.keys()].toSorted((one, other) => spent(other) - spent(one));
-      return spent(busiest) > 30;
+      const [first = assert.fail(), next] = [...before.keys()].toSorted((one, other) => spent(other) - spent(one));
+      busiest = first;
+      // A process that is still starting computes, too, but not for so long.
+      return spent(first) > 100 && (next === undefined || spent(next) < spent(first) / 4);
     });
     process.kill(busiest, "SIGKILL");
     await until(async () => ((await ask("GET", "/tabs"))["tabs"] as Loose[]).some(({ crashed }) => crashed === true));
@@ -191,6 +193,7 @@ describe("a browser", { skip: NO_CHROMIUM }, () => {
       "UNAVAILABLE",
       /"default" does not answer; stop it/,
     );
+    await refuses(ask("DELETE", "/tabs/t2"), "UNAVAILABLE", /tab t2 does not close: its page hangs; stop the browser/);
     short.add(5_000);
     assert.equal((await ask("POST", "/stop"))["stopped"], true);
     await until(() => processesOf(stateDir).length === 0);
