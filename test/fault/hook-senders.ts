@@ -1,12 +1,16 @@
-/** Four senders that post webhooks continuously, and the complete history of the responses. */
+/**
+ * Senders that post webhooks continuously, and the complete history of the responses. SVC_FAULT_SENDERS sets how many there are for each of
+ * four paths (default 1).
+ */
 import { pause } from "./workload.ts";
 import { HOOK_TOKEN } from "./hook-scene.ts";
 
 /** Paths below `/hooks`; each sender has one. */
 const PATHS = ["wake", "agent", "templated", "routed"] as const;
+const SENDERS = Number(process.env["SVC_FAULT_SENDERS"] ?? 1);
 
 /** Maximum webhooks of one sender waiting for the main session. Above 1,000 the oldest are merged into one; a turn shows 20. */
-const MOST_OPEN = 40;
+const MOST_OPEN = Math.min(40, Math.ceil(900 / (SENDERS * PATHS.length)));
 
 /** One webhook, sent until it is answered; without a key only once. */
 export interface Posted {
@@ -15,7 +19,7 @@ export interface Posted {
   readonly key?: string;
   /** Set by the acknowledgement. */
   runId?: string;
-  /** Unanswered attempts. */
+  /** Attempts without an acknowledgement; each of them may have been accepted. */
   cutOff: number;
   /** Whether the acknowledgement referred to an earlier accepted attempt. */
   replayed?: boolean;
@@ -59,7 +63,8 @@ export class HookSenders {
 
   /** Posts until `over`, and then until every webhook with a key was answered. */
   async run(over: AbortSignal): Promise<void> {
-    await Promise.all(PATHS.map((path) => this.#sending(path, over)));
+    const senders = Array.from({ length: SENDERS }, () => PATHS).flat();
+    await Promise.all(senders.map((path) => this.#sending(path, over)));
   }
 
   /** Sends every webhook with a key again: the gateway must recognise it as the same one. */
@@ -113,7 +118,10 @@ export class HookSenders {
   }
 
   #answered(posted: Posted, status: number, headers: Headers, text: string): void {
-    if (status !== 200) return void this.wrong.push(`${label(posted)}: ${status} ${text}`);
+    if (status !== 200) {
+      posted.cutOff += 1; // 503 also answers a webhook whose commit lost its connection
+      return void this.wrong.push(`${label(posted)}: ${status} ${text}`);
+    }
     const { runId } = JSON.parse(text) as { runId: string };
     const replayed = headers.get("idempotent-replayed") === "true";
     if (posted.runId !== undefined) {
