@@ -264,12 +264,13 @@ it("the host names no plugin, namespace or channel", () => {
   });
   assert.ok(manifests.length >= 9);
   // Words that the host needs itself: its configuration and mapping engine, the status of an HTTP reply, nodes of a graph, hidden secrets,
-  // sends of a socket; and, below, ordinary ones such as process memory, npm workspaces, plugins that wake, items that a list gets, commands and
-  // their usage, and the control panel as a kind of client.
+  // sends of a socket; and, below, ordinary ones such as process memory, npm workspaces, plugins that wake, files on disk, items that a list
+  // gets, commands and their usage, and the control panel as a kind of client.
   const ordinary = [
     "browser",
     "commands",
     "dev",
+    "files",
     "gateways",
     "health",
     "logs",

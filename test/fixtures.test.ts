@@ -8,7 +8,7 @@ import { API_VERSION, defineContract, defineEvent, definePlugin, Type } from "@s
 import { Channel, type InboundMessage } from "@svc/sdk/channels";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import type { GatewayClient } from "@svc/sdk/client";
-import { testGateway } from "@svc/sdk/testing";
+import { accountStateInMemory, testGateway } from "@svc/sdk/testing";
 import { webhooks } from "@svc/sdk/webhooks";
 import { root } from "./checkout.ts";
 import { home } from "./host/cli/svc.ts";
@@ -51,6 +51,7 @@ const channelProbe = () =>
             receive,
             report: nothing,
             alive: nothing,
+            openState: accountStateInMemory(),
           };
           void view.call(contribution, (channel) => channel.run({ ...run, signal: gateway.signal }));
         }

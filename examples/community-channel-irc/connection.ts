@@ -19,6 +19,9 @@ const MAX_WAITING = 500;
 /** Number of attempts to submit a message to the gateway. */
 const RECEIVE_TRIES = 5;
 
+/** What a connection uses of a run. */
+type Run = Omit<ChannelRun<Settings>, "openState">;
+
 interface ConnectionContext {
   readonly clock: Pick<Clock, "elapsed" | "setTimeout">;
   readonly log: Logger;
@@ -32,7 +35,7 @@ interface Unconfirmed {
 }
 
 export class IrcConnection {
-  readonly #run: ChannelRun<Settings>;
+  readonly #run: Run;
   readonly #around: ConnectionContext;
   readonly #client: Client;
   readonly #pace: Pace;
@@ -51,7 +54,7 @@ export class IrcConnection {
   /** Settles when the previous text is sent, so that texts are sent one at a time. */
   #saying: Promise<unknown> = Promise.resolve();
 
-  constructor(client: Client, run: ChannelRun<Settings>, around: ConnectionContext) {
+  constructor(client: Client, run: Run, around: ConnectionContext) {
     const { burstLines: burst, lineIntervalMs: intervalMs } = run.settings;
     this.#client = client;
     this.#run = run;
@@ -259,7 +262,7 @@ export class IrcConnection {
 }
 
 /** The library is imported for the first connection. */
-export async function connect(run: ChannelRun<Settings>, around: ConnectionContext): Promise<IrcConnection> {
+export async function connect(run: Run, around: ConnectionContext): Promise<IrcConnection> {
   const { default: library } = await import("irc-framework");
   return new IrcConnection(new library.Client(), run, around);
 }

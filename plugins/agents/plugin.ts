@@ -8,6 +8,7 @@ import {
   AgentIdentities,
   AgentRuns,
   agents,
+  Files,
   IdentityFiles,
   type RunEvent,
 } from "@svc/sdk/agents";
@@ -70,6 +71,7 @@ export default definePlugin({
     tools: live(Tools),
     delivery: live(Delivery),
     descriptions: live(ImageDescriptions),
+    files: live(Files),
   },
   provides: [AgentRuns, AgentDirectory, AgentIdentities, ModelPolicy, IdentityFiles],
 
@@ -88,7 +90,26 @@ export default definePlugin({
       if (directory.has(agentId)) await versions.notice(agentId);
       return prompt;
     }, clock);
-    const written = () => prompts.forget();
+    /** A run goes on with the files of this gateway if they cannot be shared, e.g. because the plugin failed. */
+    const sharing = async (agentId: string, work: (files: Files) => Promise<boolean | void>): Promise<boolean> => {
+      try {
+        const files = services.files.get();
+        return files !== undefined && (await work(files)) === true;
+      } catch (err) {
+        log.warn({ err, agentId }, "the files of a workspace were not shared");
+        return false;
+      }
+    };
+    const shared = {
+      async pull(agentId: string): Promise<void> {
+        if (await sharing(agentId, (files) => files.pull(agentId))) prompts.forget();
+      },
+      push: async (agentId: string): Promise<void> => void (await sharing(agentId, (files) => files.push(agentId))),
+    };
+    const written = (agentId: string): Promise<void> => {
+      prompts.forget();
+      return shared.push(agentId);
+    };
     const runEvent = gateway.emits(HOOKS.runEvent);
     const env: Environment = {
       services,
@@ -99,6 +120,7 @@ export default definePlugin({
       agents: directory,
       promptHook: gateway.emits(HOOKS.runPrompt),
       workspacePrompt: (agentId) => prompts.of(agentId),
+      files: shared,
       descriptions: () => services.descriptions.get(),
       config: () => directory.config,
       clock,
@@ -136,6 +158,7 @@ export default definePlugin({
         gateway.call(sessions.delete, { key }, { principal }),
       ),
       versions,
+      forgetFiles: async (agentId) => void (await sharing(agentId, (files) => files.forget(agentId))),
     });
     const workspace = lazySetupPart({ title: "Workspace", order: 150 }, async () =>
       (await setupCode()).createWorkspacePart({ agents: directory, places }),
@@ -154,9 +177,10 @@ export default definePlugin({
         places,
         identityFiles: versions,
         panelBase,
+        pull: shared.pull,
         written,
       }),
-      ...createVersionHandlers({ agents: directory, store: versionStore, versions, written }),
+      ...createVersionHandlers({ agents: directory, store: versionStore, versions, pull: shared.pull, written }),
       ...createPreviewHandler({ ...env, workspacePrompt: (agentId) => readPrompt(agentId, true) }),
       ...createRunHandlers({
         services,

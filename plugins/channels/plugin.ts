@@ -44,6 +44,7 @@ import { messageTool } from "./outbox/message-tool.ts";
 import { menuOf } from "./inbound/commands.ts";
 import { OpenStorage } from "./open-storage.ts";
 import { OwnedAccounts } from "./accounts/owned-accounts.ts";
+import { createStateStore } from "./accounts/state-store.ts";
 import { Outbox } from "./outbox/outbox.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import type { Source } from "./inbound/inbound-message.ts";
@@ -143,6 +144,7 @@ export default definePlugin({
       random,
       receive: (from, message) => receiving.receive(sourceOf(from), message),
       connected: (from) => outbox.connected(from),
+      state: createStateStore(storage, owned, clock),
       commands: () => menuOf(commands.get()),
       owned,
     });

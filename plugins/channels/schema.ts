@@ -102,23 +102,53 @@ const CONTEXT = [
 /** `owner`: the gateway that answers an accepted message. */
 const OWNER = ["ALTER TABLE channel_inbound ADD COLUMN owner TEXT"];
 
+/** What an account remembers between its runs, as JSON. */
+const ACCOUNT_STATE = [
+  `CREATE TABLE channel_account_state (
+    channel TEXT NOT NULL,
+    account_id TEXT NOT NULL,
+    body TEXT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (channel, account_id)
+  )`,
+  "CREATE INDEX channel_account_state_updated ON channel_account_state (updated_at)",
+];
+
 /** Append only. */
-export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX, ...ORIGIN, ...MEDIA, ...PAIRING, ...CONTEXT, ...OWNER];
+export const STEPS: readonly string[] = [
+  ...INBOUND,
+  ...OUTBOX,
+  ...ORIGIN,
+  ...MEDIA,
+  ...PAIRING,
+  ...CONTEXT,
+  ...OWNER,
+  ...ACCOUNT_STATE,
+];
 
 const KEEP_MS = 3 * 86_400_000;
 
 /** Choice: the periods and counts. Until then a message is not accepted twice, and the outcome of a text can be queried. */
 export const CHANNEL_RETENTION: Retention = {
-  tables: ["channel_inbound", "channel_outbox", "channel_media", "channel_context", "channel_pairing"],
-  holds: "messages of channels and their files, messages of groups that are context, and people who asked for access",
+  tables: [
+    "channel_inbound",
+    "channel_outbox",
+    "channel_media",
+    "channel_context",
+    "channel_pairing",
+    "channel_account_state",
+  ],
+  holds:
+    "messages of channels and their files, messages of groups that are context, people who asked for access, and how far accounts have read",
   rule:
     "3 days after the message was answered or sent, or the file or group message arrived; newest 50,000 messages of each kind and 1,000 files, 500 MB of received ones; " +
-    "codes when they expire, approved people until svc channels pairing remove",
+    "codes when they expire, approved people until svc channels pairing remove; the newest 1,000 accounts",
   rows: [
     { table: "channel_inbound", key: ["key"], at: "settled_at", olderThanMs: KEEP_MS, most: 50_000 },
     { table: "channel_outbox", key: ["id"], at: "ended_at", olderThanMs: KEEP_MS, most: 50_000 },
     { table: "channel_media", key: ["id"], at: "created_at", olderThanMs: KEEP_MS, most: 1_000 },
     { table: "channel_context", key: ["key"], at: "at", olderThanMs: KEEP_MS, most: 50_000 },
     { table: "channel_pairing", key: ["channel", "account_id", "sender_id"], at: "expires_at", olderThanMs: 0 },
+    { table: "channel_account_state", key: ["channel", "account_id"], at: "updated_at", most: 1_000 },
   ],
 };

@@ -18,7 +18,7 @@ import { intentHint, registerCommands, toGatewayError, TOKEN_REFUSED } from "./a
 import type { Settings } from "./config.ts";
 import { createInbox } from "./inbox.ts";
 import type { Memory } from "./memory.ts";
-import { sessionFile } from "./session.ts";
+import { storedSession } from "./session.ts";
 
 /** Milliseconds until the run ends if the library cannot connect or reconnect. */
 const CONNECT_MS = 30_000;
@@ -50,20 +50,18 @@ const library = lazy(() => import("@discordjs/ws"));
 interface Surroundings {
   readonly api: API;
   readonly memory: Memory;
-  /** File of the session. */
-  readonly file: string;
   readonly clock: Pick<Clock, "elapsed" | "setTimeout" | "setInterval">;
   readonly log: Logger;
 }
 
 /** @throws GatewayError `NOT_LINKED`: the token or the intents are refused; GatewayError or Error with another reason of the end */
-export async function live(run: ChannelRun<Settings>, { api, memory, file, clock, log }: Surroundings): Promise<void> {
+export async function live(run: ChannelRun<Settings>, { api, memory, clock, log }: Surroundings): Promise<void> {
   const { settings, signal } = run;
   if (signal.aborted) return;
   run.report({ state: "connecting" });
   const { WebSocketManager, SimpleShardingStrategy, SimpleIdentifyThrottler, WebSocketShardEvents } = await library();
   const intents = GUILDS | EVENTS | (settings.messageContent ? MESSAGE_CONTENT : 0);
-  const stored = sessionFile(file, [settings.apiUrl, settings.token, intents], memory);
+  const stored = storedSession(run, [settings.apiUrl, settings.token, intents], memory);
   let received = await stored.read();
   if (signal.aborted) return;
 

@@ -4,7 +4,6 @@
  * `api.ts` and `connection.ts` use the network, `translate.ts` and `outgoing.ts` are pure, and this file connects them to
  * the gateway.
  */
-import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, type ChannelCall, defineChannel } from "@svc/sdk/channels";
 import * as requests from "./api.ts";
@@ -53,10 +52,7 @@ export default definePlugin({
       target: addressOf,
       chatType: (to) => (userIn(to) === undefined ? "group" : "direct"),
 
-      run: async (run) => {
-        const file = join(gateway.stateDir, `${run.accountId}.json`);
-        return live(run, { api: await apiOf(run), memory: memoryOf(run), file, clock, log });
-      },
+      run: async (run) => live(run, { api: await apiOf(run), memory: memoryOf(run), clock, log }),
       send: async (message) => requests.send(message, await apiOf(message), memoryOf(message)),
       edit: async (edit) => requests.edit(edit, await apiOf(edit), memoryOf(edit)),
       react: async (reaction) => requests.react(reaction, await apiOf(reaction), memoryOf(reaction)),

@@ -1,8 +1,8 @@
-/** The session of an account with Discord, in a file: after a restart of the gateway, Discord repeats what was written meanwhile. */
+/** The session of an account with Discord, stored: after a restart of the gateway, Discord repeats what was written meanwhile. */
 import { createHash } from "node:crypto";
 import type { SessionInfo } from "@discordjs/ws";
-import { openStateFile } from "@svc/kit/channels";
 import { lazy, Type } from "@svc/sdk";
+import type { ChannelRun } from "@svc/sdk/channels";
 import type { Memory } from "./memory.ts";
 
 /** Discord sends the bot and its roles once in a session. */
@@ -20,17 +20,21 @@ const Stored = Type.Object({
   ownRoles: Type.Record(Type.String(), Type.String()),
 });
 
-export interface SessionFile {
+export interface StoredSession {
   /** The session to resume; its bot and roles are then in the memory. `undefined`: none of this login. */
   read(): Promise<SessionInfo | undefined>;
-  /** @param session its sequence is that of the last event that was processed @throws Error of the file system */
+  /** @param session its sequence is that of the last event that was processed @throws GatewayError `UNAVAILABLE` */
   save(session: SessionInfo): Promise<void>;
 }
 
 /** @param login what a session depends on: with another token or other intents, it is not resumed */
-export function sessionFile(file: string, login: readonly unknown[], memory: Memory): SessionFile {
+export function storedSession(
+  { openState }: Pick<ChannelRun, "openState">,
+  login: readonly unknown[],
+  memory: Memory,
+): StoredSession {
   const digest = createHash("sha256").update(JSON.stringify(login)).digest("hex");
-  const opened = lazy(() => openStateFile(file, Stored));
+  const opened = lazy(() => openState(Stored));
   return {
     async read() {
       const { value } = await opened();

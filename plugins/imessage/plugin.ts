@@ -3,7 +3,6 @@
  *
  * `bluebubbles.ts` and `imsg.ts` are two ways to the same `Server`; `run.ts` receives; this file connects them to the gateway.
  */
-import { join } from "node:path";
 import { bounded } from "@svc/kit/channels";
 import { isSameSecret } from "@svc/kit/secret";
 import { definePlugin, unavailable } from "@svc/sdk";
@@ -65,7 +64,7 @@ export default definePlugin({
       accounts,
       target: addressOf,
       chatType: (to) => (groupOf(to) === undefined ? "direct" : "group"),
-      run: (run) => runAccount(run, { clock, log, live, open, file: join(gateway.stateDir, `${run.accountId}.json`) }),
+      run: (run) => runAccount(run, { clock, log, live, open }),
       send: async (message) => serverOf(message).send(message),
       edit: async (change) => serverOf(change).edit(change),
       react: async (reaction) => serverOf(reaction).react(reaction),

@@ -1,5 +1,5 @@
 /** One run of an account: submits new messages in their order, and stores how far it has read. */
-import { bounded, openStateFile, submitted } from "@svc/kit/channels";
+import { bounded, submitted } from "@svc/kit/channels";
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Logger, messageOf, pause, Type } from "@svc/sdk";
 import type { ChannelRun } from "@svc/sdk/channels";
@@ -30,7 +30,6 @@ export interface Live {
 export interface RunContext {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly file: string;
   /** Running accounts by id. */
   readonly live: Map<string, Live>;
   open(settings: Settings): Promise<Server>;
@@ -54,10 +53,10 @@ export async function runAccount(run: ChannelRun<Settings>, context: RunContext)
   }
 }
 
-async function receive(run: ChannelRun<Settings>, server: Server, { clock, log, file, live }: RunContext) {
+async function receive(run: ChannelRun<Settings>, server: Server, { clock, log, live }: RunContext) {
   const { accountId, settings, signal } = run;
   const { name } = await server.identify(signal);
-  const stored = await openStateFile(file, State);
+  const stored = await run.openState(State);
   const id = settings.serverUrl || settings.command.join(" ");
   const former = stored.value?.server === id ? stored.value : undefined;
   const isSame = former !== undefined && (await server.reaches?.(former.row, signal)) !== false;

@@ -5,7 +5,6 @@
  * gateway.
  */
 import { trimmedAddress } from "@svc/kit/channels";
-import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
 import { accountsOf, MatrixConfig, type Settings } from "./config.ts";
@@ -31,7 +30,6 @@ export default definePlugin({
       memories.set(accountId, memory);
       return memory;
     };
-    const fileOf = (accountId: string) => join(gateway.stateDir, `${accountId}.json`);
 
     const channel = defineChannel<Settings>({
       label: "Matrix",
@@ -52,7 +50,7 @@ export default definePlugin({
       accounts,
       target: addressOf,
       chatType: (to) => (to.startsWith("user:") ? "direct" : "group"),
-      run: (run) => runAccount(run, { clock, log, memory: memoryOf(run.accountId), file: fileOf(run.accountId) }),
+      run: (run) => runAccount(run, { clock, log, memory: memoryOf(run.accountId) }),
       ...createOutgoing(clock, memoryOf),
       login: createLogin(clock, (id) => accounts.find((one) => one.id === id)?.settings.homeserverUrl ?? known),
       logout: (login) => logOut(login, clock),

@@ -1,5 +1,5 @@
 /** One run of an account: reads the rooms batch by batch, and remembers the position when the gateway has a batch. */
-import { openStateFile, repeated, submitted } from "@svc/kit/channels";
+import { repeated, submitted } from "@svc/kit/channels";
 import { type Clock, GatewayError, isGatewayError, type Logger, matches, messageOf } from "@svc/sdk";
 import { pause, Type, unavailable } from "@svc/sdk";
 import type { ChannelRun, InboundMessage } from "@svc/sdk/channels";
@@ -26,12 +26,10 @@ interface RunContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly memory: Memory;
-  /** File of the position. */
-  readonly file: string;
 }
 
 /** @throws GatewayError `UNAVAILABLE`: the connection was lost; `NOT_LINKED`: the token is refused */
-export async function runAccount(run: ChannelRun<Settings>, { clock, log, memory, file }: RunContext): Promise<void> {
+export async function runAccount(run: ChannelRun<Settings>, { clock, log, memory }: RunContext): Promise<void> {
   const { signal, settings, accountId: account } = run;
   const requester = { ...settings, clock, signal };
   const directory = directoryOf(memory, requester);
@@ -51,7 +49,7 @@ export async function runAccount(run: ChannelRun<Settings>, { clock, log, memory
     if (userId !== me)
       throw new GatewayError("NOT_LINKED", `the access token belongs to ${me}, not to ${userId}; next: log in again`);
     Object.assign(memory, { me, direct: undefined, rooms: createMemory().rooms }); // they may have changed meanwhile
-    const stored = await openStateFile(file, Type.Object({ userId: Type.String(), since: Type.String() }));
+    const stored = await run.openState(Type.Object({ userId: Type.String(), since: Type.String() }));
     let since = stored.value?.userId === me ? stored.value.since : undefined;
     const connected = () => run.report({ state: "connected", detail: `${me} on ${homeserverUrl}` });
     if (since !== undefined) connected();

@@ -1,6 +1,6 @@
-/** How far an account has read, in a file, so that a restart of the gateway loses no message either. */
-import { openStateFile } from "@svc/kit/channels";
+/** How far an account has read, stored, so that a restart of the gateway loses no message either. */
 import { Type } from "@svc/sdk";
+import type { ChannelRun } from "@svc/sdk/channels";
 
 /** Maximum number of remembered channels, and of messages. */
 const MAX_ENTRIES = 200;
@@ -28,13 +28,17 @@ export interface Cursor {
   note(messageId: string): void;
   /** Everything until `at` was accepted, the last of it in this channel. */
   advance(at: number, channelId: string): void;
-  /** @throws Error of the file system */
+  /** @throws GatewayError `UNAVAILABLE` */
   save(): Promise<void>;
 }
 
-/** @param serverNow time of the server, epoch ms. An unreadable file, or one of another bot, counts as none */
-export async function openCursor(file: string, botId: string, serverNow: number): Promise<Cursor> {
-  const stored = await openStateFile(file, Stored);
+/** @param serverNow time of the server, epoch ms. The state of another bot counts as none */
+export async function openCursor(
+  { openState }: Pick<ChannelRun, "openState">,
+  botId: string,
+  serverNow: number,
+): Promise<Cursor> {
+  const stored = await openState(Stored);
   const own = stored.value?.botId === botId ? stored.value : undefined;
   const channels = new Set(own?.channels);
   const noted = new Set(own?.messages);

@@ -5,7 +5,6 @@
  * gateway.
  */
 import { trimmedAddress } from "@svc/kit/channels";
-import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
 import { routeOf } from "./buttons.ts";
@@ -52,7 +51,7 @@ export default definePlugin({
       accounts,
       target: addressOf,
       chatType: (to) => (/^(?:user:|@)/.test(to) ? "direct" : "group"),
-      run: (run) => runAccount(run, { clock, log, live, file: join(gateway.stateDir, `${run.accountId}.json`) }),
+      run: (run) => runAccount(run, { clock, log, live }),
       ...outgoing,
       login: createLogin(
         { clock },

@@ -22,8 +22,6 @@ export interface LiveAccount {
 export interface RunContext {
   readonly clock: Clock;
   readonly log: Logger;
-  /** File of the cursor. */
-  readonly file: string;
   /** Running accounts by id. */
   readonly live: Map<string, LiveAccount>;
 }
@@ -40,11 +38,11 @@ export async function runAccount(run: ChannelRun<Settings>, context: RunContext)
   }
 }
 
-async function connected(run: ChannelRun<Settings>, { clock, log, file, live }: RunContext): Promise<void> {
+async function connected(run: ChannelRun<Settings>, { clock, log, live }: RunContext): Promise<void> {
   const { accountId, settings, signal, report } = run;
   const request: RequestContext = { clock, signal };
   const { bot, serverNow } = await identify(settings, request);
-  const cursor = await openCursor(file, bot.id, serverNow);
+  const cursor = await openCursor(run, bot.id, serverNow);
   const save = () =>
     cursor.save().catch((error: unknown) => log.warn({ err: error }, "a Mattermost cursor was not saved"));
   const stream = await openStream(settings, {

@@ -2,11 +2,11 @@
 import { trimmedAddress } from "@svc/kit/channels";
 import { type Clock, GatewayError, invalidRequest, type Logger, matches, notFound, Type } from "@svc/sdk";
 import type { Channel, ChannelAccount, ChannelCall, ChannelPlace, OutboundMessage } from "@svc/sdk/channels";
-import type { Book, Place } from "./book.ts";
 import { buttonCard, consentCard, inlinePicture, pollCard, teamsHtml } from "./cards.ts";
 import { isWithin, type Settings } from "./config.ts";
 import type { createFiles } from "./files.ts";
 import { type Answer, ask } from "./http.ts";
+import type { Place, Store } from "./store.ts";
 import type { TokenOf } from "./tokens.ts";
 import type { Verify } from "./verify.ts";
 
@@ -22,15 +22,15 @@ export interface Shared {
   readonly accounts: readonly ChannelAccount<Settings>[];
   readonly verify: Verify;
   readonly tokenOf: TokenOf;
-  readonly bookOf: (accountId: string, settings: Settings) => Promise<Book>;
+  readonly store: Store;
   readonly files: ReturnType<typeof createFiles>;
 }
 
 type To = ChannelCall<Settings> & ChannelPlace;
-export function createOutgoing({ clock, tokenOf, bookOf, files }: Shared) {
+export function createOutgoing({ clock, tokenOf, store, files }: Shared) {
   /** A conversation, at an address that a verified activity proved. @throws GatewayError `INVALID_REQUEST` */
   async function placeOf({ accountId, settings, to }: To): Promise<Place> {
-    const place = (await bookOf(accountId, settings)).place(to);
+    const place = await store.place(accountId, settings.appId, to);
     if (!place) return invalidRequest(`the bot has not met ${to} yet; next: somebody writes to the bot there`);
     if (isWithin(place.serviceUrl, settings.serviceUrls)) return place;
     return invalidRequest(`${place.serviceUrl} is outside serviceUrls; next: add it there if it is a service of Teams`);
@@ -75,8 +75,7 @@ export function createOutgoing({ clock, tokenOf, bookOf, files }: Shared) {
 
     /** Teams names no size of a file, so its bytes are read here: one that is too large is refused with its size. */
     async media({ accountId, settings, signal, ref, maxBytes }) {
-      const book = await bookOf(accountId, settings);
-      const { url, needsToken } = book.file(ref) ?? notFound("the address of the file has expired");
+      const { url, needsToken } = (await store.file(accountId, ref)) ?? notFound("the address of the file has expired");
       if (needsToken && isWithin(url, settings.serviceUrls))
         return { url, headers: { authorization: `Bearer ${await tokenOf(settings, signal)}` } };
       if (!isWithin(url, settings.fileUrls)) invalidRequest("the file is outside fileUrls; next: add its host there");

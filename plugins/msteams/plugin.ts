@@ -1,13 +1,13 @@
 /** Microsoft Teams: `receiving.ts` accepts activities that `verify.ts` has checked, `outgoing.ts` sends. */
-import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
-import { type Book, openBook } from "./book.ts";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { accountsOf, type Settings, TeamsConfig } from "./config.ts";
 import { createFiles } from "./files.ts";
 import { createLogin, routeOf } from "./login.ts";
 import { createOutgoing } from "./outgoing.ts";
 import { createReceiving } from "./receiving.ts";
+import { createStore, RETENTION } from "./store.ts";
 import { createTokens } from "./tokens.ts";
 import { addressOf, chatTypeOf } from "./translate.ts";
 import { createVerify } from "./verify.ts";
@@ -17,6 +17,7 @@ export default definePlugin({
   api: "^1.0.0",
   section: "channels.msteams",
   config: TeamsConfig,
+  requires: { storage: Storage },
 
   setup(gateway) {
     const { clock, log } = gateway;
@@ -24,14 +25,9 @@ export default definePlugin({
     const ending = new AbortController();
     gateway.onStop(() => ending.abort());
     const lifetime = { clock, signal: ending.signal };
-    const books = new Map<string, Promise<Book>>();
-    const bookOf = (accountId: string, { appId }: Settings) => {
-      const path = join(gateway.stateDir, `${accountId}-${appId}.json`); // ids of people are those of one bot
-      if (!books.has(path)) books.set(path, openBook(path));
-      return books.get(path) ?? openBook(path);
-    };
+    const store = createStore(gateway.services.storage, clock);
     const [tokenOf, verify, files] = [createTokens(lifetime), createVerify(lifetime), createFiles(clock)];
-    const shared = { clock, log, accounts, tokenOf, verify, bookOf, files };
+    const shared = { clock, log, accounts, tokenOf, verify, store, files };
     const { post, functions } = createOutgoing(shared);
     const { run, handler } = createReceiving(shared, post);
 
@@ -61,6 +57,7 @@ export default definePlugin({
         tokenOf(settings, signal, true).then(() => ({ ok: true, messagingEndpoint: routeOf(accountId) })),
     });
     gateway.extend(Channel, "msteams", channel);
+    gateway.extend(Retention, "msteams", RETENTION);
     const summary = "Receive an activity from Microsoft Teams";
     gateway.route({ method: "POST", path: routeOf(":account"), auth: "plugin", summary, handler });
   },

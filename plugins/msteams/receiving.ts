@@ -15,7 +15,7 @@ const ACCEPT_MS = 10_000;
 const LOG_EVERY_MS = 60_000;
 type Post = ReturnType<typeof createOutgoing>["post"];
 
-export function createReceiving({ accounts, verify, clock, log, bookOf, tokenOf, files }: Shared, post: Post) {
+export function createReceiving({ accounts, verify, clock, log, store, tokenOf, files }: Shared, post: Post) {
   const running = new Map<string, ChannelRun<Settings>>();
   const turns = new Turns();
   let loggedAt = -Infinity;
@@ -74,8 +74,8 @@ export function createReceiving({ accounts, verify, clock, log, bookOf, tokenOf,
     const { type, name, value, serviceUrl } = activity;
     const { id, person, isDirect } = placeOf(activity);
     const { messages, files: addresses } = toInbound(activity);
-    const book = await bookOf(accountId, settings);
-    await book.note(isDirect ? [id, `user:${person}`] : [id], { id, serviceUrl, isDirect }, addresses);
+    const known = isDirect ? [id, `user:${person}`] : [id];
+    await store.note(accountId, settings.appId, known, { id, serviceUrl, isDirect }, addresses);
     for (const message of messages) await submitted({ receive, signal }, message, { clock, log });
     if (type !== "invoke") return { status: 200 };
     if (name !== "fileConsent/invoke") return messages.length > 0 ? { body: { statusCode: 200 } } : { status: 501 };

@@ -5,7 +5,7 @@ import { contentTypeOf } from "@svc/kit/media";
 import { matches } from "@svc/sdk";
 import type { InboundMedia, InboundMessage, InboundReply } from "@svc/sdk/channels";
 import { type Activity, Download, Html, Mention, Picture } from "./activity.ts";
-import type { StoredFile } from "./book.ts";
+import type { StoredFile } from "./store.ts";
 import { chosenOf, submittedOf } from "./cards.ts";
 import { GUID, isWithin } from "./config.ts";
 

@@ -1,9 +1,9 @@
 /**
- * Received events that the gateway has not accepted yet, on disk. The daemon forgets an event when it has sent it, so the
- * event is stored first, and submitted again after a crash.
+ * Received events that the gateway has not accepted yet, stored. The daemon forgets an event when it has sent it, so the
+ * gateway stores it first, and submitted again after a crash.
  */
-import { openStateFile } from "@svc/kit/channels";
 import { type Clock, messageOf, Type, unavailable } from "@svc/sdk";
+import type { ChannelRun } from "@svc/sdk/channels";
 
 /** An id that no daemon has: newer daemons then repeat everything they keep. */
 const UNKNOWN_ID = "0";
@@ -21,13 +21,13 @@ const Stored = Type.Object({
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
-export async function openJournal(path: string, clock: Pick<Clock, "now">) {
-  const file = await openStateFile(path, Stored);
-  const stored = file.value;
+export async function openJournal({ openState }: Pick<ChannelRun, "openState">, clock: Pick<Clock, "now">) {
+  const state = await openState(Stored);
+  const stored = state.value;
   let { since, lastEventId, waiting } = stored ?? { since: clock.now(), lastEventId: UNKNOWN_ID, waiting: [] };
   /** Resolves when everything is on disk. @throws GatewayError `UNAVAILABLE`, e.g. the disk is full */
   const save = () =>
-    file
+    state
       .write({ since, lastEventId, waiting })
       .catch((error: unknown) => unavailable(`messages of Signal cannot be stored: ${messageOf(error)}`));
   return {

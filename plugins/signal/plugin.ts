@@ -4,7 +4,6 @@
  * `run.ts` receives, `outgoing.ts` sends, `daemon.ts` starts signal-cli if no address is set; this file connects them to the
  * gateway.
  */
-import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { Channel, defineChannel } from "@svc/sdk/channels";
 import { accountsOf, type Settings, settingsOf, SignalConfig } from "./config.ts";
@@ -44,8 +43,7 @@ export default definePlugin({
       accounts,
       target: addressOf,
       chatType: chatTypeOf,
-      run: (run) =>
-        runAccount(run, { clock, log, daemons, memory, file: join(gateway.stateDir, `${run.accountId}.json`) }),
+      run: (run) => runAccount(run, { clock, log, daemons, memory }),
       ...createOutgoing({ clock, daemons, memory }),
       login: createLogin(
         { clock, daemons },

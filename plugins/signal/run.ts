@@ -31,8 +31,6 @@ export interface RunContext {
   readonly log: Logger;
   readonly daemons: Daemons;
   readonly memory: Memory;
-  /** File of the journal. */
-  readonly file: string;
 }
 
 /** @throws GatewayError `UNAVAILABLE`: the connection was lost; `NOT_LINKED`: the daemon does not have the account */
@@ -50,7 +48,7 @@ export async function runAccount(run: ChannelRun<Settings>, context: RunContext)
 async function connected(run: ChannelRun<Settings>, url: string, context: RunContext): Promise<void> {
   const { settings, report } = run;
   const { account } = settings;
-  const { clock, log, memory, file } = context;
+  const { clock, log, memory } = context;
   const ending = new AnySignal(run.signal);
   const { signal } = ending;
   const request = { url, clock, signal };
@@ -60,7 +58,7 @@ async function connected(run: ChannelRun<Settings>, url: string, context: RunCon
   if (accounts && !own) throw unlinked();
   const originalOf = (id: string) => memory.originals.get(id) ?? id;
   const facts = { account, originalOf, aci: own?.aci ?? undefined };
-  const journal = await openJournal(file, clock);
+  const journal = await openJournal(run, clock);
   let count = 0;
   let last = Promise.resolve();
   let fail = (_error: unknown) => {};
@@ -127,6 +125,6 @@ async function connected(run: ChannelRun<Settings>, url: string, context: RunCon
   } finally {
     ending.abort();
     await last.catch(() => undefined);
-    await journal.save().catch(() => undefined); // no write may end after the next run has read the file
+    await journal.save().catch(() => undefined); // no write may end after the next run has read the state
   }
 }

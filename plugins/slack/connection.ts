@@ -1,5 +1,4 @@
 /** One account from start to end, in both modes, and the HTTP route. */
-import { join } from "node:path";
 import { isGatewayError, pause, type RouteReply, type RouteRequest, untilAborted } from "@svc/sdk";
 import { AnySignal, withDeadline } from "@svc/kit/time";
 import type { ChannelAccount, ChannelReport, ChannelRun } from "@svc/sdk/channels";
@@ -28,7 +27,7 @@ export async function runAccount(
   accounts: LiveAccounts,
   context: SlackContext,
 ): Promise<void> {
-  const { accountId, settings } = told;
+  const { settings } = told;
   if (told.signal.aborted) return;
   told.report({ state: "connecting" });
   const ending = new AnySignal(told.signal);
@@ -42,7 +41,7 @@ export async function runAccount(
   try {
     const { userId, teamId, name, team } = await identify(run);
     const commands = run.commands.map((command) => command.name);
-    const history = await openHistory(join(context.stateDir(), `${accountId}.json`), userId);
+    const history = await openHistory(run, userId);
     inbox = createInbox(run, { userId, teamId, slashCommand: settings.slashCommand, commands }, history, context);
     await connected(run, `as ${name} in ${team}`, inbox.accept, accounts, context);
   } catch (error) {

@@ -1,11 +1,9 @@
 /**
- * The last message of each conversation, in a file: what people wrote while the account was away can be fetched, because
+ * The last message of each conversation, stored: what people wrote while the account was away can be fetched, because
  * Slack repeats an event for about 5 minutes only.
  */
-import { readFile } from "node:fs/promises";
-import { replaceFile } from "@svc/sdk/files";
-import { matches, type Static, Turns, Type } from "@svc/sdk";
-import type { InboundMessage } from "@svc/sdk/channels";
+import { type Static, Type } from "@svc/sdk";
+import type { ChannelRun, InboundMessage } from "@svc/sdk/channels";
 
 /** Conversations and threads; those with the latest messages. */
 const MAX_PLACES = 30;
@@ -24,17 +22,14 @@ export type Place = Static<typeof Place>;
 export interface History {
   /** The latest first. */
   places(): readonly Place[];
-  /** Stores that the gateway has this message. @throws Error of the file system */
+  /** Stores that the gateway has this message. @throws GatewayError `UNAVAILABLE` */
   note(message: InboundMessage): Promise<void>;
 }
 
-/** @param userId the bot. A file of another one, or one that cannot be read, counts as none */
-export async function openHistory(file: string, userId: string): Promise<History> {
-  const stored = await readFile(file, "utf8")
-    .then((text): unknown => JSON.parse(text))
-    .catch(() => undefined);
-  let places: readonly Place[] = matches(Stored, stored) && stored.userId === userId ? stored.places : [];
-  const turns = new Turns();
+/** @param userId the bot. The history of another one counts as none */
+export async function openHistory({ openState }: Pick<ChannelRun, "openState">, userId: string): Promise<History> {
+  const stored = await openState(Stored);
+  let places: readonly Place[] = stored.value?.userId === userId ? stored.value.places : [];
   return {
     places: () => places,
     async note({ chat, messageId, event }) {
@@ -43,8 +38,7 @@ export async function openHistory(file: string, userId: string): Promise<History
       const ts = places.find((place) => isSame(place) && Number(place.ts) > Number(messageId))?.ts ?? messageId;
       const place = { channel: chat.id, ...(chat.threadId === undefined ? {} : { thread: chat.threadId }), ts };
       places = [place, ...places.filter((other) => !isSame(other))].slice(0, MAX_PLACES);
-      const content: Static<typeof Stored> = { userId, places: [...places] };
-      await turns.take("", () => replaceFile(file, JSON.stringify(content)));
+      await stored.write({ userId, places: [...places] });
     },
   };
 }

@@ -18,8 +18,6 @@ const MAX_AGE_MS = 24 * 3_600_000;
 export interface SlackContext {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Directory for the state of accounts. */
-  readonly stateDir: () => string;
 }
 
 /** Answer to a delivery, shown to the person who used a command; `undefined`: none. */

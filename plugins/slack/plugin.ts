@@ -20,7 +20,7 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log } = gateway;
-    const context = { clock, log, stateDir: () => gateway.stateDir };
+    const context = { clock, log };
     const accounts = slackAccounts(gateway.config);
     const running: LiveAccounts = new Map();
     const { send, edit, react } = createSender();

@@ -1,5 +1,6 @@
 /** Agents and their runs: `@svc/sdk/agents`. */
 export * from "./contract.ts";
+export * from "./files.ts";
 export * from "./identities.ts";
 export * from "./identity-files.ts";
 export * from "./service.ts";

@@ -6,8 +6,10 @@
  * Everything here can cross to another thread or process: accounts and capabilities are plain data, all functions may
  * be asynchronous.
  */
+import type { Static, TSchema } from "../schema.ts";
 import { defineExtensionPoint } from "../service.ts";
 import type { ChannelAccess } from "./access.ts";
+import type { AccountState } from "./account-state.ts";
 import type { InboundMessage, MediaKind } from "./inbound.ts";
 import type { ChannelLoginSteps } from "./login.ts";
 
@@ -128,6 +130,12 @@ export interface ChannelRun<Settings = unknown> {
    */
   receive(message: InboundMessage): Promise<Receipt>;
   report(report: ChannelReport): void;
+  /**
+   * Reads what earlier runs of this account have stored, also those of other gateways. Of a shared account, the last write of any gateway
+   * stays: keep in tables what all of them change.
+   * @throws GatewayError `UNAVAILABLE`
+   */
+  openState<S extends TSchema>(schema: S): Promise<AccountState<Static<S>>>;
   /** Call this when the network has proved that the connection works, e.g. with a heartbeat. `channels.status` shows the time. */
   alive(): void;
   /** Aborts when the account must stop. */

@@ -13,6 +13,7 @@ export { type ContractModelServer, providerContract, type ProviderContractOption
 export { openedBy } from "./contracts/resources.ts";
 export { toolContract, type ToolContractOptions } from "./contracts/tool.ts";
 export { transformContract, type TransformContractOptions } from "./contracts/transform.ts";
+export * from "./account-state.ts";
 export * from "./fake-clock.ts";
 export * from "./fake-model-server.ts";
 export * from "./hook-probe.ts";

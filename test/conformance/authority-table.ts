@@ -33,7 +33,7 @@ export const NODE_METHODS: readonly string[] = [
 const OURS: Readonly<Record<Scope, string>> = {
   "operator.read":
     "agents.files.log agents.files.diff memory.status memory.search models.status models.known panel.pages panel.cards plugins.inspect commands.list agents.prompt.preview memory.files memory.read " +
-    "plugins.list storage.usage update.check webhooks.list webhooks.check webhooks.runs webhooks.run cron.preview ",
+    "plugins.list storage.usage files.status update.check webhooks.list webhooks.check webhooks.runs webhooks.run cron.preview ",
   "operator.write": "media.describe media.transcribe models.test webhooks.try",
   "operator.approvals": "exec.approval.list",
   "operator.pairing":

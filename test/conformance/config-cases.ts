@@ -193,6 +193,7 @@ const SESSIONS = "plugins/sessions/lifecycle";
 export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "gateway.http.endpoints.chatCompletions.": "plugins/http-chat/config.test.ts",
   "gateway.http.endpoints.responses.": "plugins/http-responses/facts.test.ts",
+  "files.": "plugins/files/plugin.test.ts",
   "gateway.maxConnectionsPerAddress": "host/net/limits.test.ts",
   "gateway.compat.": "host/net/broadcast.test.ts",
   "gateway.http.securityHeaders.": "host/net/http.test.ts",

@@ -66,6 +66,7 @@ const NAMESPACES: readonly {
   { id: "config", contract: contracts.config },
   { id: "cron", contract: contracts.cron, open: ["add", "update"] },
   { id: "devices", contract: contracts.devices },
+  { id: "files", contract: contracts.files },
   {
     id: "health",
     contract: { ...contracts.health, ...prefixed("gateways", contracts.gateways) },

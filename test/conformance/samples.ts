@@ -1,7 +1,7 @@
 /** Every method of the full bundle with its documented params, for generated tests. */
 import { join } from "node:path";
 import type { Method } from "@svc/sdk";
-import { agents } from "@svc/sdk/agents";
+import { agents, files } from "@svc/sdk/agents";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { browser } from "@svc/sdk/browser";
 import { channelLogin, channelPairing, channels, outbound, webLogin } from "@svc/sdk/channels";
@@ -59,7 +59,7 @@ const ofAgents = {
   webLogin,
 };
 const ofPeople = { devices, execApproval, execApprovals, nodeCanvas, nodes, push, talk, voicewake };
-const ofTheHost = { config, gateways, health, logs, panel, plugins, secrets, storage, update, webhooks, wizard };
+const ofTheHost = { config, files, gateways, health, logs, panel, plugins, secrets, storage, update, webhooks, wizard };
 /** Every contract of the full bundle. */
 export const contracts = { ...ofAgents, ...ofPeople, ...ofTheHost };
 
@@ -231,6 +231,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "memory.index": [() => ({}), () => ({ agentId: "main", force: true })],
   status: [() => undefined, () => ({})],
   "gateways.list": [() => ({})],
+  "files.status": [() => ({})],
   "system-presence": [() => undefined],
   "system-event": [
     () => ({ text: "the door is open" }),

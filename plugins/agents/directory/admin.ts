@@ -28,6 +28,8 @@ export interface AdminSources {
   /** Stops the agent's runs and archives its conversations. @returns sessions that could not be archived, with the reason */
   readonly archiveSessions: (agentId: string, principal: Principal) => Promise<readonly string[]>;
   readonly versions: AgentVersions;
+  /** Ends the sharing of the agent's files. Never rejects. */
+  readonly forgetFiles: (agentId: string) => Promise<void>;
 }
 
 /** Keeps the versions of identity files in step with the creation and deletion of agents. */
@@ -150,6 +152,7 @@ export class AgentAdmin {
         removedBindings = count;
         return edits;
       });
+      await this.#sources.forgetFiles(id);
       const gone = deleteFiles ? await this.#discard(agent, principal) : { kept: [] };
       return { agentId: id, removedBindings, ...gone };
     });

@@ -23,8 +23,10 @@ export interface DirectorySources {
   readonly identityFiles: IdentityFiles;
   /** Current base path of the control panel. */
   readonly panelBase: () => string;
+  /** To be called before workspace files are read. */
+  readonly pull: (agentId: string) => Promise<void>;
   /** To be called after a workspace file was written. */
-  readonly written: () => void;
+  readonly written: (agentId: string) => Promise<void>;
 }
 
 type DirectoryHandlers = Omit<
@@ -33,7 +35,7 @@ type DirectoryHandlers = Omit<
 >;
 
 export function createDirectoryHandlers(sources: DirectorySources): DirectoryHandlers {
-  const { services, agents, admin, identityFiles, places, panelBase, written } = sources;
+  const { services, agents, admin, identityFiles, places, panelBase, pull, written } = sources;
   const { sessions } = services;
 
   return {
@@ -73,21 +75,24 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
 
     async filesList({ params }) {
       const { id: agentId, workspace } = findAgent(params.agentId, agents);
+      await pull(agentId);
       return { agentId, workspace, files: await listFiles(workspace) };
     },
 
     async filesGet({ params: { agentId: text, name } }) {
       const { id: agentId, workspace } = findAgent(text, agents);
+      await pull(agentId);
       return { agentId, workspace, file: await readFile(workspace, name) };
     },
 
     async filesSet({ params: { agentId: text, name, content, baseHash }, principal }) {
       const { id: agentId, workspace } = findAgent(text, agents);
+      await pull(agentId);
       const change = { agentId, paths: [name], how: "agents.files.set", principal };
       const file = await identityFiles.change(change, () =>
         writeFile(workspace, name, content, { ...agents.config.defaults, baseHash }),
       );
-      written();
+      await written(agentId);
       return { ok: true as const, agentId, workspace, file };
     },
   };

@@ -1,6 +1,6 @@
 /** Services and settings that runs use. */
 import type { Clock, HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
-import type { RunOutcome } from "@svc/sdk/agents";
+import type { Files, RunOutcome } from "@svc/sdk/agents";
 import type { Credentials, Peers } from "@svc/sdk/gateway";
 import type { ImageDescriptions } from "@svc/sdk/media";
 import type { Models } from "@svc/sdk/models";
@@ -25,6 +25,8 @@ export interface Environment {
   readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;
   /** The part of an agent's system prompt that comes from its workspace files. */
   readonly workspacePrompt?: (agentId: string) => Promise<WorkspacePrompt>;
+  /** Gets the workspace files of other gateways, and gives them those of this one. Never rejects. Default: nothing is shared. */
+  readonly files?: Pick<Files, "push"> & { pull(agentId: string): Promise<void> };
   /** The current service that describes pictures. Default: none. */
   readonly descriptions?: () => ImageDescriptions | undefined;
   /** The current section `agents`. */

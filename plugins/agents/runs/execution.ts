@@ -51,6 +51,8 @@ export async function execute(turn: Turn, env: Environment, ties: Ties): Promise
   if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
   run.phase = "ending";
   await nextTurn(); // the whole text was emitted in this turn of the event loop; storing and announcing it take as long
+  // Before the end is known: the next message may run at another gateway.
+  await env.files?.push(env.services.sessions.agentOf(run.request.sessionKey));
   return { outcome: await end(run, env, conducted), returned: [] };
 }
 

@@ -32,9 +32,15 @@ export async function load(
   const [entry, context, workspace] = await Promise.all([
     sessions.get(sessionKey),
     sessions.context(sessionKey, HISTORY_MESSAGES),
-    lightContext ? NO_FILES : workspaceOf(agentId, env),
+    pulled(lightContext, agentId, env),
   ]);
   return { agentId, entry, context, isGiven: false, workspace };
+}
+
+/** The files of the prompt, once the workspace is up to date: tools read it, too. */
+async function pulled(lightContext: boolean, agentId: string, env: Environment): Promise<WorkspacePrompt> {
+  await env.files?.pull(agentId);
+  return lightContext ? NO_FILES : workspaceOf(agentId, env);
 }
 
 /** Choice: an agent answers even if its files cannot be read. */

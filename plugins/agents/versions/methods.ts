@@ -14,14 +14,21 @@ export interface VersionHandlerSources {
   readonly agents: ConfiguredAgents;
   readonly store: VersionStore;
   readonly versions: IdentityVersions;
+  /** To be called before workspace files are read. */
+  readonly pull: (agentId: string) => Promise<void>;
   /** To be called after a workspace file was written. */
-  readonly written: () => void;
+  readonly written: (agentId: string) => Promise<void>;
 }
 
 type VersionHandlers = Pick<Handlers<typeof agents>, "filesLog" | "filesDiff" | "filesRestore">;
 
-export function createVersionHandlers({ agents, store, versions, written }: VersionHandlerSources): VersionHandlers {
-  const agentOf = (agentId: string | undefined) => findAgent(agentId ?? agents.defaultId, agents);
+export function createVersionHandlers(sources: VersionHandlerSources): VersionHandlers {
+  const { agents, store, versions, pull, written } = sources;
+  const agentOf = async (agentId: string | undefined) => {
+    const agent = findAgent(agentId ?? agents.defaultId, agents);
+    await pull(agent.id);
+    return agent;
+  };
 
   async function text(agentId: string, name: IdentityFile, version: number): Promise<string> {
     const bytes = version === 0 ? undefined : await store.content(agentId, name, version);
@@ -30,14 +37,14 @@ export function createVersionHandlers({ agents, store, versions, written }: Vers
 
   return {
     async filesLog({ params: { agentId: given, name, limit = LISTED } }) {
-      const { id: agentId } = agentOf(given);
+      const { id: agentId } = await agentOf(given);
       const file = name === undefined ? undefined : allowedName(name);
       await versions.notice(agentId);
       return { agentId, versions: await store.list(agentId, file, limit) };
     },
 
     async filesDiff({ params }) {
-      const { id: agentId } = agentOf(params.agentId);
+      const { id: agentId } = await agentOf(params.agentId);
       const name = allowedName(params.name);
       await versions.notice(agentId);
       const numbers = await store.numbers(agentId, name);
@@ -51,11 +58,11 @@ export function createVersionHandlers({ agents, store, versions, written }: Vers
     },
 
     async filesRestore({ params: { agentId: given, name, version: wanted }, principal }) {
-      const { id: agentId, workspace } = agentOf(given);
+      const { id: agentId, workspace } = await agentOf(given);
       const file = allowedName(name);
       const author = { how: "agents.files.restore", principal: { id: principal.id, provenance: principal.provenance } };
       const version = await versions.restore(agentId, file, wanted, author);
-      written();
+      await written(agentId);
       return { ok: true as const, agentId, workspace, version, file: await readFile(workspace, file) };
     },
   };

@@ -5,7 +5,17 @@
  */
 import { AnySignal } from "@svc/kit/time";
 import { type Clock, type Contribution, isGatewayError, type Logger, pause, unavailable } from "@svc/sdk";
-import type { Channel, ChannelAccount, ChannelReport, InboundMessage, MenuCommand, Receipt } from "@svc/sdk/channels";
+import {
+  type Channel,
+  type ChannelAccount,
+  type ChannelReport,
+  type ChannelRun,
+  type InboundMessage,
+  type MenuCommand,
+  openAccountState,
+  type Receipt,
+  type StateRecord,
+} from "@svc/sdk/channels";
 import { secretsOf, toldError } from "./hidden.ts";
 import { pauseMs } from "./pauses.ts";
 
@@ -26,6 +36,7 @@ export interface AccountOptions {
   readonly receive: (from: AccountRun, message: InboundMessage) => Promise<Receipt>;
   /** Called when the account has connected. */
   readonly connected: (from: AccountRun) => void;
+  readonly state: (from: AccountRun) => StateRecord;
   /** Commands of the gateway, for the menu of a network. */
   readonly commands: () => readonly MenuCommand[];
 }
@@ -140,7 +151,7 @@ export class AccountRun {
     const ending = new AnySignal(this.#stopping.signal);
     const { signal } = ending;
     this.#set({ phase: "running", report: undefined, nextAttemptAt: undefined, lastStartAt: clock.now() });
-    const run = {
+    const run: ChannelRun = {
       accountId: this.id,
       settings: this.account.settings,
       commands: this.#options.commands(),
@@ -157,6 +168,7 @@ export class AccountRun {
       alive: () => {
         if (!signal.aborted) this.alive();
       },
+      openState: (schema) => openAccountState(schema, this.#options.state(this)),
     };
     // An error of the run is not a fault of the plugin: servers fail. An unhandled error outside of the run still is.
     const error = await call(this.contribution, async (channel) => {

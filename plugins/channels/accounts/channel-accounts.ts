@@ -17,6 +17,7 @@ import type {
   InboundMessage,
   MenuCommand,
   Receipt,
+  StateRecord,
 } from "@svc/sdk/channels";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { PluginReport } from "@svc/sdk/plugins";
@@ -37,6 +38,7 @@ export interface ChannelAccountsOptions {
   readonly random: () => number;
   readonly receive: (from: AccountRun, message: InboundMessage) => Promise<Receipt>;
   readonly connected: (from: AccountRun) => void;
+  readonly state: (from: AccountRun) => StateRecord;
   readonly commands: () => readonly MenuCommand[];
   readonly owned: OwnedAccounts;
 }
@@ -296,9 +298,8 @@ export class ChannelAccounts {
   }
 
   #begin(key: string, contribution: Contribution<Channel>, account: ChannelAccount): void {
-    const { clock, log, random, receive, connected, commands } = this.#options;
     const call: ChannelAccounts["call"] = (channel, work) => this.call(channel, work);
-    const run = new AccountRun({ contribution, account, clock, log, random, call, receive, connected, commands });
+    const run = new AccountRun({ ...this.#options, contribution, account, call });
     this.#runs.set(key, run);
     run.start(this.#former.get(key));
   }

@@ -33,7 +33,7 @@ export interface MediaServices {
   readonly stateDir: () => string;
   readonly agents: () => Pick<AgentDirectory, "list" | "media"> | undefined;
   readonly outbound: () => OutboundFetch | undefined;
-  readonly origins: () => FileOrigins | undefined;
+  readonly origins: () => Pick<FileOrigins, "of"> | undefined;
   readonly documents: Pick<Documents, "image">;
   readonly pdf: Pick<PdfReader, "read">;
   readonly clock: Pick<Clock, "now" | "setTimeout">;

@@ -19,7 +19,7 @@ export interface LibrarySources {
   readonly config: () => SkillsConfig;
   /** State directory of the gateway. */
   readonly stateDir: () => string;
-  readonly origins: () => FileOrigins | undefined;
+  readonly origins: () => Pick<FileOrigins, "of"> | undefined;
   readonly store: () => Pick<ConfigStore, "snapshot"> | undefined;
   readonly clock: Pick<Clock, "elapsed">;
   readonly env: Readonly<Record<string, string | undefined>>;

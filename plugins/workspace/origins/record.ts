@@ -97,20 +97,32 @@ export class OriginRecord implements FileOrigins {
   }
 
   async of(agentId: string, names: readonly string[]): Promise<Origin | undefined> {
-    if (names.length === 0) return undefined;
+    return floorOf((await this.#each(agentId, names)).flatMap(({ own, spans }) => (own ? [own, ...spans] : spans)));
+  }
+
+  async keep(agentId: string, names: readonly string[]): Promise<void> {
+    for (const { name, own, spans } of await this.#each(agentId, names)) {
+      const origin = spans.length === 0 ? undefined : floorOf(own ? [own, ...spans] : spans);
+      if (origin) await this.mark(agentId, [name], origin);
+    }
+  }
+
+  /** For each file its mark, and the origins of the commands in whose time it changed. */
+  async #each(agentId: string, names: readonly string[]) {
+    if (names.length === 0) return [];
     const [marked, spans, place] = await Promise.all([
       this.#marked(agentId),
       this.#spans(agentId),
       placeOf(agentId, this.#sources, false),
     ]);
-    const origins: Origin[] = [];
+    const found: { readonly name: string; readonly own?: Origin; readonly spans: readonly Origin[] }[] = [];
     for (const name of names) {
       const own = marked.get(keyOf(name));
-      if (own) origins.push(own);
       const stats = place && spans.length > 0 ? await statWithin(place.root, name).catch(() => undefined) : undefined;
-      if (stats) origins.push(...spans.filter((span) => covers(span, stats.ctimeMs)).map(({ origin }) => origin));
+      const covering = stats ? spans.filter((span) => covers(span, stats.ctimeMs)).map(({ origin }) => origin) : [];
+      found.push({ name, ...(own && { own }), spans: covering });
     }
-    return floorOf(origins);
+    return found;
   }
 
   /**

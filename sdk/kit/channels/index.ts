@@ -7,7 +7,6 @@ export * from "./media-kind.ts";
 export * from "./refused-command.ts";
 export * from "./repeat.ts";
 export { MAX_PIECES, split } from "./split.ts";
-export * from "./state-file.ts";
 export * from "./tables.ts";
 export * from "./unescaped.ts";
 export * from "./unlinked.ts";

@@ -34,12 +34,14 @@ export interface RootedWriteOptions {
   readonly mode?: number | "kept";
   /** The expected current file as it was read, or `null` for none. Default: any existing file is replaced. */
   readonly expected?: Stats | null;
+  /** Default 1 MiB. */
+  readonly maxBytes?: number;
 }
 
 /**
  * Writes a file of mode 0600 below `root` (text as UTF-8) and replaces an existing one; missing directories are created
  * (0700). Everything is on disk when this resolves; after a crash, either the former or the new file exists.
- * @throws GatewayError `INVALID_REQUEST` for more than 1 MiB, if the existing entry is not a regular file with one hard
+ * @throws GatewayError `INVALID_REQUEST` for more than `maxBytes`, if the existing entry is not a regular file with one hard
  * link, or if a step is not a directory; `CONFLICT` if the file is no longer `expected`
  */
 export async function writeWithin(
@@ -51,8 +53,9 @@ export async function writeWithin(
   const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : Buffer.from(content);
   const steps = stepsOf(name);
   const last = steps.at(-1) ?? "";
-  if (bytes.length > MAX_FILE_BYTES) {
-    invalidRequest(`${printable(name)}: ${bytes.length} bytes are too many; the limit is ${MAX_FILE_BYTES}`);
+  const { maxBytes = MAX_FILE_BYTES } = options;
+  if (bytes.length > maxBytes) {
+    invalidRequest(`${printable(name)}: ${bytes.length} bytes are too many; the limit is ${maxBytes}`);
   }
   const written = await walk(await realpath(root), steps.slice(0, -1), { name, make: true }, (directory) =>
     replace({ directory, last, name }, bytes, options),

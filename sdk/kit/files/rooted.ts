@@ -33,6 +33,8 @@ export interface RootedReadOptions {
    * but the operator writes. Default false.
    */
   readonly hardLinks?: boolean;
+  /** Maximum bytes of a file that is read as a whole. Default 1 MiB. */
+  readonly maxBytes?: number;
 }
 
 /**
@@ -64,14 +66,14 @@ export async function directoryWithin(root: string, name: string): Promise<strin
  * Reads a file below `root`, completely or its first bytes.
  * @param options a number stands for `head`
  * @returns `undefined` if the file does not exist
- * @throws GatewayError `INVALID_REQUEST` as in `statWithin`, and for more than 1 MiB without `head`
+ * @throws GatewayError `INVALID_REQUEST` as in `statWithin`, and for more than `maxBytes` without `head`
  */
 export async function readWithin(
   root: string,
   name: string,
   options: number | RootedReadOptions = {},
 ): Promise<RootedFile | undefined> {
-  const { head, hardLinks }: RootedReadOptions = typeof options === "number" ? { head: options } : options;
+  const { head, hardLinks, maxBytes }: RootedReadOptions = typeof options === "number" ? { head: options } : options;
   const steps = stepsOf(name);
   const last = steps.at(-1) ?? "";
   const real = await realRoot(root);
@@ -87,7 +89,7 @@ export async function readWithin(
       if (!file || !stats) return undefined;
       requirePlain(stats, name, hardLinks);
       await requireSame(directory, last, stats, name);
-      return await readOpen(file, stats, name, head);
+      return await readOpen(file, stats, name, head, maxBytes);
     } finally {
       await file?.close();
     }
@@ -104,13 +106,17 @@ async function openPlain(path: string, name: string): Promise<FileHandle | undef
   }
 }
 
-async function readOpen(file: FileHandle, stats: Stats, name: string, head: number | undefined): Promise<RootedFile> {
-  if (head === undefined && stats.size > MAX_FILE_BYTES) {
-    invalidRequest(
-      `${printable(name)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} can be read; shorten it first`,
-    );
+async function readOpen(
+  file: FileHandle,
+  stats: Stats,
+  name: string,
+  head: number | undefined,
+  maxBytes: number = MAX_FILE_BYTES,
+): Promise<RootedFile> {
+  if (head === undefined && stats.size > maxBytes) {
+    invalidRequest(`${printable(name)} has ${stats.size} bytes; at most ${maxBytes} can be read; shorten it first`);
   }
-  const bytes = await readHead(file, Math.min(head ?? MAX_FILE_BYTES, stats.size));
+  const bytes = await readHead(file, Math.min(head ?? maxBytes, stats.size));
   return { bytes, stats, isCut: stats.size > bytes.length };
 }
 

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { GatewayError, isGatewayError } from "../../gateway-error.ts";
 import type { InboundMessage } from "../../channels/inbound.ts";
-import type { Channel, ChannelAccount, ChannelReport } from "../../channels/service.ts";
+import type { Channel, ChannelAccount, ChannelReport, ChannelRun } from "../../channels/service.ts";
 import { abilities, type ChannelEvidence } from "./channel-abilities.ts";
+import { accountStateInMemory } from "../account-state.ts";
 import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime, outcomeOf, PATIENCE_MS } from "./context.ts";
 
@@ -48,6 +49,7 @@ const STEP_MS = 10;
 
 type Scene = Required<Pick<ChannelContractOptions, "channel" | "network" | "targets" | "patienceMs">> & {
   readonly account: ChannelAccount;
+  readonly openState: ChannelRun["openState"];
 };
 
 /** Registers subtests; some run the account against the network, one at a time. */
@@ -56,7 +58,7 @@ export async function channelContract(t: ContractContext, options: ChannelContra
   const leaks = startLeakCheck();
   const account = channel.accounts.find(({ id }) => accountId === undefined || id === accountId);
   if (!account) throw new Error(`the channel has no account ${accountId ?? ""}; pass a config with one`);
-  const scene: Scene = { channel, network, targets, patienceMs, account };
+  const scene: Scene = { channel, network, targets, patienceMs, account, openState: accountStateInMemory() };
   await t.test("describes itself with plain data", async () => expectFacts(channel));
   await t.test("normalizes addresses and rejects garbage", () =>
     expectTargets(channel, targets, [...GARBAGE, ...garbage]),
@@ -251,7 +253,11 @@ interface Run {
   until(holds: (messages: readonly InboundMessage[]) => boolean): Promise<void>;
 }
 
-function start({ channel, account, patienceMs }: Scene, signal: AbortSignal, onReceive: () => void = () => {}): Run {
+function start(
+  { channel, account, patienceMs, openState }: Scene,
+  signal: AbortSignal,
+  onReceive: () => void = () => {},
+): Run {
   const messages: InboundMessage[] = [];
   const reports: ChannelReport[] = [];
   let over: string | undefined;
@@ -266,6 +272,7 @@ function start({ channel, account, patienceMs }: Scene, signal: AbortSignal, onR
     commands: [],
     report: (report) => void reports.push(report),
     alive: () => {},
+    openState,
     signal,
   });
   const ended = outcomeOf(running).then((outcome) => {

@@ -33,17 +33,9 @@ interface Claims {
 
 /** A connect that sends `sent` and proves `signed`. */
 function connect(device: KeptDevice, nonce: string, sent: Claims, signed: Claims = sent): object {
-  const full = (claims: Claims) => ({
-    clientId: "cli",
-    mode: "cli",
-    role: "operator",
-    scopes: [READ],
-    platform: "linux",
-    token: SECRET,
-    signedAt: Date.now(),
-    nonce,
-    ...claims,
-  });
+  const usual = { clientId: "cli", mode: "cli", role: "operator", scopes: [READ], platform: "linux", token: SECRET };
+  const signedNow = Date.now(); // one reading: what is sent and what is signed must not differ by a millisecond
+  const full = (claims: Claims) => ({ ...usual, signedAt: signedNow, nonce, ...claims });
   const [say, prove] = [full(sent), full(signed)];
   const { clientId, mode, role, scopes, signedAt, token, nonce: own } = prove;
   const parts = [clientId, mode, role, scopes.join(","), signedAt, token, own];

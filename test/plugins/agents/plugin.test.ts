@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { join } from "node:path";
 import { setImmediate as tick } from "node:timers/promises";
 import { type Denial, type HOOKS, type PluginGateway, type Stop, withDefaults } from "@svc/sdk";
-import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { AgentDirectory, AgentRuns, type Files } from "@svc/sdk/agents";
 import { ModelPolicy, type Models } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import { AgentsConfig, QueueConfig } from "../../../plugins/agents/config.ts";
@@ -23,10 +23,11 @@ interface Options {
   /** Set once the port is open, i.e. also when the plugin is reloaded. */
   readonly url?: string;
   readonly append?: Sessions["append"];
+  readonly files?: Files;
 }
 
 /** The plugin in a gateway that only collects what it declares. */
-async function setUp(t: TestContext, { url, append }: Options = {}) {
+async function setUp(t: TestContext, { url, append, files }: Options = {}) {
   const { sessions, storage, clock } = await (await openFixture(t)).start();
   const provided = new Map<unknown, unknown>();
   let begin: () => Promise<Stop> = () => Promise.reject(new Error("no start"));
@@ -59,6 +60,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
       config: { edit: () => assert.fail("nothing is written") },
       credentials: { isLive: () => true },
       tools: { get: () => undefined },
+      files: { get: () => files },
     },
     log: silentLog,
     clock,
@@ -182,6 +184,40 @@ describe("agents plugin", () => {
       { version: 1, how: "template" },
       { version: 2, how: "outside" },
     ]);
+  });
+
+  it("gets shared files before a run reads them, and stores what it changed before its end is known", async (t) => {
+    const steps: string[] = [];
+    const scene = await setUp(t, {
+      url: "http://127.0.0.1:1",
+      files: {
+        async pull(agentId) {
+          const isFirst = !steps.includes(`pull ${agentId}`);
+          steps.push(`pull ${agentId}`);
+          if (!isFirst) await writeFile(join(scene.stateDir, "workspace/AGENTS.md"), "of another gateway");
+          return !isFirst;
+        },
+        async push(agentId) {
+          const runId = steps.includes("push main") ? "r2" : "r1";
+          steps.push(`push ${agentId}`, String((await scene.runs.state(runId))?.status));
+        },
+        forget: async () => undefined,
+      },
+    });
+    await scene.start();
+    for (const runId of ["r1", "r2"]) await scene.run(runId);
+    assert.deepEqual(steps, ["pull main", "push main", "running", "pull main", "push main", "running"]);
+    assert.match(scene.systems.at(-1) ?? "", /of another gateway/);
+  });
+
+  it("runs with the files of its gateway if they cannot be shared", async (t) => {
+    const fail = () => Promise.reject(new Error("the plugin files has failed"));
+    const { run, start } = await setUp(t, {
+      url: "http://127.0.0.1:1",
+      files: { pull: fail, push: fail, forget: fail },
+    });
+    await start();
+    await run("r1");
   });
 
   it("takes new agents, prompts and models while it runs", async (t) => {

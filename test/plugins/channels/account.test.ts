@@ -30,6 +30,7 @@ function scene(run: (run: ChannelRun, nth: number) => Promise<void>, settings: o
     call: (one, work) => work(one.value),
     receive: async () => TAKEN,
     connected: (from) => void connected.push(from.id),
+    state: () => ({ read: async () => undefined, write: async () => undefined }),
     commands: () => [],
   });
   return { account, clock, started, connected, warned };

@@ -25,6 +25,7 @@ function accountsWith(reports: readonly Partial<PluginReport>[], listed: readonl
     random: () => 0.5,
     receive: async () => ({ accepted: false, reason: "empty" }),
     connected: () => undefined,
+    state: () => ({ read: async () => undefined, write: async () => undefined }),
     commands: () => [],
     owned: new OwnedAccounts(),
   });

@@ -4,6 +4,7 @@ import { Channel, type ChannelAccount, type ChannelReport, type InboundMessage, 
 import { testGateway } from "@svc/sdk/testing";
 import { pluginOf } from "../../plugin-of.ts";
 import { until } from "../../until.ts";
+import { openStateOf } from "./states.ts";
 
 interface TestContext {
   after(cleanUp: () => Promise<void>): void;
@@ -30,7 +31,7 @@ export interface Running {
 }
 
 /** Starts a gateway with the plugin. The extension point has no other owner, so that the test runs the accounts. */
-export async function channelScene(t: TestContext, id: string, settings: object, stateDir?: string) {
+export async function channelScene(t: TestContext, id: string, settings: object) {
   let find = (): Channel | undefined => undefined;
   const owner: Plugin = pluginOf("channel-owner", (gateway) => {
     const view = gateway.own(Channel);
@@ -39,7 +40,6 @@ export async function channelScene(t: TestContext, id: string, settings: object,
   const { gateway } = await testGateway(t, {
     plugins: [id, owner],
     config: { channels: { [id]: settings } },
-    ...(stateDir === undefined ? {} : { stateDir }),
   });
   const channel = find();
   if (!channel) {
@@ -88,6 +88,7 @@ function start(channel: Channel, { accountId, receive }: RunOptions): Running {
       commands: ["status", "new", "help"].map((name) => ({ name, description: name })),
       signal: ending.signal,
       alive: () => void (alive += 1),
+      openState: openStateOf(channel, id),
       report: (report) => void reports.push(report),
       async receive(message) {
         const receipt = await receive?.(message);

@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 import { GatewayError } from "@svc/sdk";
 import type { Channel, ChannelReport, InboundMessage, MenuCommand, OutboundMessage, Receipt } from "@svc/sdk/channels";
 import { until } from "../../until.ts";
+import { openStateOf } from "./states.ts";
 
 /** Asserts errors of the gateway that hide a secret. */
 export function refusalsWithout(secret: RegExp) {
@@ -52,6 +53,7 @@ export function sceneOf(channel: Channel, to: string) {
           },
           report: (report) => void reports.push(report),
           alive: () => void proofs++,
+          openState: openStateOf(channel, account.id),
           signal: stopping.signal,
         })
         .then(

@@ -2,7 +2,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { GatewayError } from "@svc/sdk";
 import { checkedSql } from "@svc/kit/sql";
-import type { Statement, Storage } from "@svc/sdk/storage";
+import type { Row, Statement, Storage } from "@svc/sdk/storage";
 
 /** A write fails with `error`, either before any effect or after the whole write. */
 export interface Fault {
@@ -25,9 +25,12 @@ export function memoryStorage(database = new DatabaseSync(":memory:")): MemorySt
     database.exec("BEGIN");
     try {
       const results = statements.map(({ sql, params = [], expectChanges }) => {
-        const { changes } = database.prepare(checkedSql(sql, "sqlite")).run(...(params as string[]));
+        const text = checkedSql(sql, "sqlite");
+        const prepared = database.prepare(text);
+        const rows = text.includes(" RETURNING ") ? (prepared.all(...(params as string[])) as Row[]) : [];
+        const changes = rows.length || prepared.run(...(params as string[])).changes;
         if (expectChanges !== undefined && changes !== expectChanges) throw new GatewayError("CONFLICT", "other rows");
-        return { changes, rows: [] };
+        return { changes, rows };
       });
       database.exec("COMMIT");
       return results;

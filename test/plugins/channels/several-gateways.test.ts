@@ -1,10 +1,10 @@
 /** Accounts of two gateways on one database: one of them connects an account and sends its texts. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin } from "@svc/sdk";
-import { channels, outbound } from "@svc/sdk/channels";
+import { definePlugin, Type } from "@svc/sdk";
+import { type AccountState, channels, outbound } from "@svc/sdk/channels";
 import { emptySchema, withoutPostgres } from "../../postgres.ts";
-import { pigeon, type PigeonOptions, textsOf } from "./pigeon.ts";
+import { pigeon, type PigeonOptions, textsOf, untilStopped } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 
 async function two(t: TestContext, options: PigeonOptions = {}) {
@@ -65,6 +65,30 @@ describe("an account of two gateways", { skip: withoutPostgres() }, () => {
     await until(() => textsOf(one.network).includes("there"), "the text of the other gateway");
     await sending;
     assert.deepEqual([textsOf(one.network), textsOf(other.network)], [["here", "there"], []]);
+  });
+
+  it("remembers at the other one how far it has read; the former run changes it no more", async (t) => {
+    const schema = Type.Object({ read: Type.Integer() });
+    const seen: (number | undefined)[] = [];
+    const states: AccountState<{ read: number }>[] = [];
+    const { one, other } = await two(t, {
+      async run(current) {
+        const state = await current.openState(schema);
+        states.push(state);
+        seen.push(state.value?.read);
+        await state.write({ read: (state.value?.read ?? 0) + 1 });
+        await untilStopped(current);
+        await state.write({ read: (state.value?.read ?? 0) + 10 });
+      },
+    });
+    await until(() => seen.length === 1, "the first run");
+    await one.gateway.stop();
+    await until(() => seen.length === 2, "the run at the other one");
+    assert.deepEqual(seen, [undefined, 11], "the last write of the first run is there");
+    await assert.rejects((async () => states[0]?.write({ read: 0 }))(), { code: "UNAVAILABLE" });
+    await other.gateway.reload("pigeon");
+    await until(() => seen.length === 3, "the next run");
+    assert.equal(seen[2], 22);
   });
 
   it("that the network calls runs in both", async (t) => {

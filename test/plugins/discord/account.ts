@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { Channel, ChannelReport, InboundMessage, MenuCommand, OutboundMessage, Receipt } from "@svc/sdk/channels";
+import { openStateOf } from "../channels/states.ts";
 import { soon } from "./server.ts";
 
 // The library imports it, and the first import opens stdin, which the check for open resources would count.
@@ -38,6 +39,7 @@ export async function start(t: Pick<TestContext, "after">, channel: Channel, opt
       },
       report: (report) => reports.add(report),
       alive: () => void (alive += 1),
+      openState: openStateOf(channel, account.id),
       signal: controller.signal,
     })
     .then(

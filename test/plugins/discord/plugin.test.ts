@@ -1,8 +1,5 @@
 /** The plugin with its real client library against a small Discord: what comes in, what goes out, and what goes wrong. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { API } from "@discordjs/core";
 import type { GatewayError } from "@svc/sdk";
@@ -11,6 +8,7 @@ import { channelContract, contributionOf } from "@svc/sdk/testing";
 import { createInbox } from "../../../plugins/discord/inbox.ts";
 import { emptyMemory } from "../../../plugins/discord/memory.ts";
 import plugin from "../../../plugins/discord/plugin.ts";
+import { restarted } from "../channels/states.ts";
 import { type Account, refusal, start, type StartOptions } from "./account.ts";
 import { APPLICATION, BOT, type DiscordServer, soon, startDiscord, TOKEN } from "./server.ts";
 
@@ -206,14 +204,14 @@ describe("messages that come in", () => {
   });
 
   it("that were written while the gateway was stopped come when it runs again, and roles and channels are known", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-discord-"));
-    t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
     const discord = await startDiscord(t);
-    const restarted = async (more?: object) => {
-      const config = discord.config(more);
-      return start(t, await contributionOf(t, Channel, "discord", { plugin, config, stateDir }));
+    let channel: Channel | undefined;
+    const again = async (more?: object) => {
+      const next = await contributionOf(t, Channel, "discord", { plugin, config: discord.config(more) });
+      channel = channel ? restarted(channel, next) : next;
+      return start(t, channel);
     };
-    const first = await restarted();
+    const first = await again();
     const roles = [{ id: "14", tags: { bot_id: BOT.id } }];
     discord.dispatch("GUILD_CREATE", { id: GUILD, channels: [], threads: [], roles });
     says(discord, "before");
@@ -223,11 +221,11 @@ describe("messages that come in", () => {
     const thread = { id: THREAD, type: 11, name: "thread", parent_id: CHANNEL };
     discord.replies(`GET /channels/${THREAD}`, { body: thread });
     discord.replies(`GET /channels/${CHANNEL}`, { body: { id: CHANNEL, type: 0, name: "general" } });
-    const second = await restarted();
+    const second = await again();
     const { text, mentioned, chat } = await second.received();
     assert.deepEqual([text, mentioned, chat.name, chat.parentId], ["meanwhile", true, "#general", CHANNEL]);
     await second.stop();
-    await restarted({ messageContent: false });
+    await again({ messageContent: false });
     assert.deepEqual(
       discord.logins.map(({ op }) => op),
       [2, 6, 2],

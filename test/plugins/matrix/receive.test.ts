@@ -5,7 +5,7 @@ import { unavailable } from "@svc/sdk";
 import type { InboundMessage } from "@svc/sdk/channels";
 import { freePort } from "../../free-port.ts";
 import { until } from "../../until.ts";
-import { directory } from "../../directory.ts";
+import { restarted } from "../channels/states.ts";
 import { channelOf, hidesToken, openScene, rejects, sceneOf } from "./scene.ts";
 import { ADA, BOB, BOT, DIRECT, startServer, TOKEN, TOWN } from "./server.ts";
 
@@ -108,10 +108,10 @@ describe("incoming events", { timeout: 30_000 }, () => {
   });
 
   it("wait while the gateway accepts nothing; a batch that was not accepted is read again after a restart", async (t) => {
-    const stateDir = directory(t);
     const server = await startServer(t);
     const settings = { homeserverUrl: server.url, accessToken: TOKEN, syncTimeoutMs: 1_000 };
-    const first = sceneOf(await channelOf(t, settings, stateDir));
+    const former = await channelOf(t, settings);
+    const first = sceneOf(former);
     let refusals = 0;
     const run = first.start(t, ({ text }) => {
       if (text === "two") unavailable(`refusal ${++refusals}`);
@@ -123,7 +123,7 @@ describe("incoming events", { timeout: 30_000 }, () => {
     await until(() => refusals > 1, "a repetition");
     assert.equal(await run.stop(), undefined);
     server.says("three");
-    const second = sceneOf(await channelOf(t, settings, stateDir)).start(t);
+    const second = sceneOf(restarted(former, await channelOf(t, settings))).start(t);
     await until(() => second.messages.length >= 2, "both");
     assert.deepEqual(texts(second.messages).slice(-2), ["two", "three"]);
   });

@@ -9,12 +9,8 @@ import { DIRECT, startServer, TOKEN } from "./server.ts";
 /** Nothing shows the token. */
 export const { hides: hidesToken, rejects } = refusalsWithout(/syt_secret|password-of/);
 
-export const channelOf = (t: TestContext, settings: object, stateDir?: string) =>
-  contributionOf(t, Channel, "matrix", {
-    plugin: matrix,
-    config: { channels: { matrix: settings } },
-    ...(stateDir === undefined ? {} : { stateDir }),
-  });
+export const channelOf = (t: TestContext, settings: object) =>
+  contributionOf(t, Channel, "matrix", { plugin: matrix, config: { channels: { matrix: settings } } });
 
 export async function openScene(t: TestContext, settings: object = {}) {
   const server = await startServer(t);

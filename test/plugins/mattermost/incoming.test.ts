@@ -1,13 +1,11 @@
 /** Events of a server reach the gateway: each once accepted, in order, and none is lost. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { isGatewayError, unavailable } from "@svc/sdk";
 import { channelContract } from "@svc/sdk/testing";
 import { freePort } from "../../free-port.ts";
 import { until } from "../../until.ts";
+import { restarted } from "../channels/states.ts";
 import { scene, SUITE_MS } from "./scene.ts";
 import { ADA, BOT, DIRECT, id, type Post, startServer, TOKEN, TOWN } from "./server.ts";
 
@@ -249,11 +247,9 @@ describe("nothing is lost", { timeout: SUITE_MS }, () => {
   });
 
   it("if the account stops while a message is not accepted, or the gateway restarts", async (t) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "svc-mattermost-"));
-    t.after(() => rm(stateDir, { recursive: true }));
     const server = await startServer(t);
     const config = { baseUrl: server.url, botToken: TOKEN };
-    const one = await scene(t, config, stateDir);
+    const one = await scene(t, config);
     let tries = 0;
     const running = await one.run({ receive: () => (tries++, Promise.reject(new Error("no"))) });
     server.says("important");
@@ -261,7 +257,8 @@ describe("nothing is lost", { timeout: SUITE_MS }, () => {
     const before = performance.now();
     assert.equal(await running.stop(), "returned");
     assert.ok(performance.now() - before < 1_000);
-    const other = await scene(t, config, stateDir);
+    const other = await scene(t, config);
+    restarted(one.channel, other.channel);
     const again = await other.run();
     const [message] = await again.received(1);
     assert.equal(message?.text, "important");

@@ -7,5 +7,4 @@ export type { Running } from "../channels/channel-scene.ts";
 /** Milliseconds after which a group of tests has failed. */
 export const SUITE_MS = 60_000;
 
-export const scene = (t: TestContext, settings: object, stateDir?: string) =>
-  channelScene(t, "mattermost", settings, stateDir);
+export const scene = (t: TestContext, settings: object) => channelScene(t, "mattermost", settings);

@@ -44,7 +44,7 @@ export interface SceneOptions {
   readonly pdf?: (job: PdfJob) => Partial<PdfContent>;
   readonly answer?: (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
   /** Default: the origin of files is unknown. */
-  readonly origins?: FileOrigins;
+  readonly origins?: Pick<FileOrigins, "of">;
 }
 
 const usage = { input: 7, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 10 };

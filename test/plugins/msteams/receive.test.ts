@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { unavailable } from "@svc/sdk";
 import { SignJWT } from "jose";
-import { directory } from "../../directory.ts";
+import { memoryStorage } from "../channels/memory-storage.ts";
 import { until } from "../../until.ts";
 import { openScene, SUITE_MS } from "./scene.ts";
 import { APP, BOT, said, SECRETS, type Server } from "./server.ts";
@@ -121,16 +121,15 @@ describe("an activity", { timeout: SUITE_MS }, () => {
     assert.notEqual((await posted).status, 200);
   });
 
-  it("of another kind is acknowledged, and its conversation is remembered over a restart", async (t) => {
-    const stateDir = directory(t);
-    const { server, run } = await openScene(t, {}, stateDir);
+  it("of another kind is acknowledged, and all gateways on the state know its conversation", async (t) => {
+    const { storage } = memoryStorage();
+    const { server, run } = await openScene(t, {}, storage);
     const running = await run();
     await server.delivers({ type: "installationUpdate", id: "f:1", action: "add" });
     await server.delivers({ type: "conversationUpdate", id: "f:2", membersAdded: [{ id: BOT }] });
     assert.equal(running.messages.length, 0);
-    await running.stop();
-    const again = await openScene(t, server.settings, stateDir);
-    await again.send({ text: "welcome" });
+    const other = await openScene(t, server.settings, storage);
+    await other.send({ text: "welcome" });
     assert.deepEqual(server.heard(), ["welcome"]);
   });
 });

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { Channel } from "@svc/sdk/channels";
+import { Storage } from "@svc/sdk/storage";
 import { testGateway } from "@svc/sdk/testing";
 import { pluginOf } from "../../plugin-of.ts";
 import { type Receive, refusalsWithout, sceneOf } from "../channels/direct-scene.ts";
+import { memoryStorage } from "../channels/memory-storage.ts";
 import { ADA, said, SECRETS, startServer } from "./server.ts";
 
 export const SUITE_MS = 120_000;
@@ -12,18 +14,20 @@ export const SUITE_MS = 120_000;
 /** Nothing shows a secret. */
 export const { rejects } = refusalsWithout(SECRETS);
 
-export async function openScene(t: TestContext, settings: object = {}, stateDir?: string) {
+export async function openScene(t: TestContext, settings: object = {}, storage = memoryStorage().storage) {
   const server = await startServer(t);
   let find = (): Channel | undefined => undefined;
   const owner = pluginOf("channel-owner", (gateway) => {
     const view = gateway.own(Channel);
     find = () => view.get("msteams")?.value;
   });
+  const stored = pluginOf("storage-test", { provides: [Storage] }, (gateway) => {
+    gateway.provide(Storage, storage);
+  });
   const msteams = { ...server.settings, ...server.login, ...settings };
   const { gateway } = await testGateway(t, {
-    plugins: ["msteams", owner],
+    plugins: [stored, "msteams", owner],
     config: { channels: { msteams } },
-    ...(stateDir === undefined ? {} : { stateDir }),
   });
   const channel = find() ?? assert.fail("the plugin contributes no channel");
   server.meets(gateway.url.replace(/^ws/, "http"));

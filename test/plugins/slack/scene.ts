@@ -4,6 +4,7 @@ import type { TestContext } from "node:test";
 import { definePlugin, type ExtensionView } from "@svc/sdk";
 import { Channel, type ChannelReport, type InboundMessage, type Receipt } from "@svc/sdk/channels";
 import { testGateway } from "@svc/sdk/testing";
+import { openStateOf } from "../channels/states.ts";
 import { BOT, TEAM } from "./server.ts";
 
 export const ANN = "U0000000ANN";
@@ -48,6 +49,7 @@ export function startAccount(t: TestContext, channel: Channel, receive?: Receive
       settings: account.settings,
       commands: ["status", "help"].map((name) => ({ name, description: name })),
       signal: controller.signal,
+      openState: openStateOf(channel, account.id),
       async receive(message) {
         const receipt = await (receive?.(message) ?? { accepted: true, sessionKey: "agent:main:main" });
         messages.push(structuredClone(message));

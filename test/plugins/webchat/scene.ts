@@ -8,7 +8,7 @@ import {
   type OutboundMessage,
   type Receipt,
 } from "@svc/sdk/channels";
-import { testGateway } from "@svc/sdk/testing";
+import { accountStateInMemory, testGateway } from "@svc/sdk/testing";
 import { randomBytes } from "node:crypto";
 import { pluginOf } from "../../plugin-of.ts";
 import { until } from "../../until.ts";
@@ -50,6 +50,7 @@ export async function scene(t: TestContext, website: object = {}, { stateDir, re
       commands: [],
       signal: ending.signal,
       alive: () => undefined,
+      openState: accountStateInMemory(),
       report: ({ state }) => (isConnected = state === "connected"),
       async receive(message) {
         const receipt = await receive?.(message, ending.signal);

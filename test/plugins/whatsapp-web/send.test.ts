@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { downloadMediaMessage, type proto, type WAMessage } from "@whiskeysockets/baileys";
 import { until } from "../../until.ts";
+import { accountStateInMemory } from "@svc/sdk/testing";
 import { refusalsWithout } from "../channels/direct-scene.ts";
 import { ADA, channelOf, linkedChannel, OWN, SUITE_MS, trustAll, worldOf } from "./scene.ts";
 
@@ -163,7 +164,9 @@ it("tells who is linked", async (t) => {
 it("connects nobody without a login", async (t) => {
   const channel = await channelOf(t, worldOf({ url: "ws://127.0.0.1:9/" }));
   const [{ id: accountId, settings } = { id: "", settings: undefined }] = channel.accounts;
-  const run = { accountId, settings, commands: [], signal: new AbortController().signal, alive() {}, report() {} };
+  const { signal } = new AbortController();
+  const openState = accountStateInMemory();
+  const run = { accountId, settings, commands: [], signal, alive() {}, report() {}, openState };
   const receive = async () => ({ accepted: true, sessionKey: "" }) as const;
   await rejects(channel.run({ ...run, receive }), "NOT_LINKED", /next: svc channels login whatsapp/);
 });

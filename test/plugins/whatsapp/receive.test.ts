@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { ChannelRun } from "@svc/sdk/channels";
+import { accountStateInMemory } from "@svc/sdk/testing";
 import { accountsOf } from "../../../plugins/whatsapp/config.ts";
 import { createWebhook } from "../../../plugins/whatsapp/webhook.ts";
 import { until } from "../../until.ts";
@@ -24,7 +25,14 @@ function webhookOf(receive: ChannelRun["receive"] = async () => ({ accepted: tru
     settings: accounts[0]?.settings ?? assert.fail(),
     signal: new AbortController().signal,
   };
-  const run = { ...facts, receive, alive: () => undefined, commands: [], report: () => undefined };
+  const run = {
+    ...facts,
+    receive,
+    alive: () => undefined,
+    commands: [],
+    report: () => undefined,
+    openState: accountStateInMemory(),
+  };
   const { deliver } = createWebhook({
     accounts,
     live: new Map([["default", { run, background: () => undefined }]]),

@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { GatewayError } from "@svc/sdk";
 import { Channel, type ChannelReport, type ChannelRun, type InboundMessage } from "@svc/sdk/channels";
 import type { OutboundMessage, Receipt } from "@svc/sdk/channels";
-import { testGateway } from "@svc/sdk/testing";
+import { accountStateInMemory, testGateway } from "@svc/sdk/testing";
 import { pluginOf } from "../../plugin-of.ts";
 import { until } from "../../until.ts";
 import { ADA, NUMBER_ID, SECRET, startServer, TOKEN, VERIFY } from "./server.ts";
@@ -67,6 +67,7 @@ export async function openScene(t: { after(cleanUp: () => Promise<void>): void }
       },
       report: (report) => void reports.push(report),
       alive: () => void proofs++,
+      openState: accountStateInMemory(),
       signal: stopping.signal,
     };
     const ended = channel.run(run);

@@ -29,6 +29,18 @@ describe("whose words a file holds", () => {
     assert.deepEqual(await whose("own.md"), origin);
   });
 
+  it("stays external at another machine, where the times of commands do not apply", async (t) => {
+    const { use, record, storage } = await openScene(t);
+    await use("exec", { command: "printf hello > made.md" }, outside);
+    await use("write", { path: "marked.md", content: "x" }, outside);
+    await use("write", { path: "own.md", content: "mine" });
+    const names = ["made.md", "marked.md"];
+    await record.keep("main", [...names, "gone.md"]);
+    await storage.transaction([{ sql: "DELETE FROM workspace_spans" }]);
+    assert.deepEqual(await Promise.all(names.map((name) => record.of("main", [name]))), [origin, origin]);
+    assert.equal(await record.of("main", ["gone.md"]), undefined);
+  });
+
   it("follows a file that a patch adds, changes, moves or removes", async (t) => {
     const { use, root } = await openScene(t);
     const whose = async (path: string) => (await use("read", { path })).origin;

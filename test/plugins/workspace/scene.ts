@@ -195,5 +195,21 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const say = async (...call: Parameters<typeof use>) => textOf(await use(...call));
   /** Its value for programs. */
   const details = async (...call: Parameters<typeof use>) => (await use(...call)).details as Record<string, unknown>; // every tool of this plugin has them
-  return { directory, root, stateDir, other, home, state, sandbox, programs, background, tools, use, say, details };
+  return {
+    directory,
+    root,
+    stateDir,
+    other,
+    home,
+    state,
+    sandbox,
+    programs,
+    background,
+    tools,
+    use,
+    say,
+    details,
+    record,
+    storage,
+  };
 }

@@ -55,6 +55,7 @@ export async function openAdmin(t: TestContext, { file = {}, edit, versions, arc
     log: { warn: (fields) => void warnings.push(fields) },
     archiveSessions: archiveSessions ?? (async () => []),
     versions: kept,
+    forgetFiles: async () => undefined,
   });
   const rules = () => ({ defaultAgentId: live.defaultId, mainKey: "main", scope: "per-sender" as const });
   const sessions = {
@@ -74,7 +75,8 @@ export async function openAdmin(t: TestContext, { file = {}, edit, versions, arc
     admin,
     places: () => places,
     identityFiles: kept,
-    written: () => {},
+    pull: async () => undefined,
+    written: async () => undefined,
   });
   return {
     ...places,

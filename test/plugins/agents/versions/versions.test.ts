@@ -36,7 +36,8 @@ async function setUp(t: TestContext, { storage }: Options = {}) {
   const begin = () => {
     const store = new VersionStore({ storage: storage?.(opened.storage) ?? opened.storage });
     const versions = new IdentityVersions({ store, agents, clock, log });
-    const handlers = createVersionHandlers({ agents, store, versions, written: () => undefined });
+    const nothing = async () => undefined;
+    const handlers = createVersionHandlers({ agents, store, versions, pull: nothing, written: nothing });
     return {
       versions,
       store,
