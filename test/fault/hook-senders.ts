@@ -36,21 +36,34 @@ export function isRun({ number, path }: Pick<Posted, "number" | "path">): boolea
 }
 
 export class HookSenders {
-  /** Base URL; `undefined` while no gateway runs. */
-  origin: string | undefined;
   readonly posted: Posted[] = [];
   /** Responses other than 200, and contradictions to an earlier response. */
   readonly wrong: string[] = [];
   /** Responses that identified a duplicate by its key. */
   repeats = 0;
-  /** Responses 503 with `Retry-After`, after which the webhook was sent again; `undefined`: they are wrong. */
+  /**
+   * Responses 503 with `Retry-After`, after which the webhook was sent again, and responses 503 to webhooks that a fault met on their way;
+   * `undefined`: they are wrong.
+   */
   refused: number | undefined;
   readonly #seen: ReadonlySet<string>;
   #number = 0;
+  #origin: string | undefined;
+  #faults = 0;
 
   /** @param seen markers the main session received */
   constructor(seen: ReadonlySet<string>) {
     this.#seen = seen;
+  }
+
+  /** Base URL; `undefined` while no gateway runs. It is set when a fault begins, and when it is over. */
+  get origin(): string | undefined {
+    return this.#origin;
+  }
+
+  set origin(origin: string | undefined) {
+    this.#origin = origin;
+    this.#faults += 1;
   }
 
   get acknowledged(): readonly Posted[] {
@@ -99,18 +112,25 @@ export class HookSenders {
     for (;;) {
       while (this.origin === undefined) await pause(2);
       const { origin } = this;
+      const faults = this.#faults;
       try {
         const response = await send(origin, posted);
-        if (this.refused !== undefined && response.status === 503 && response.headers.has("retry-after")) {
-          await response.body?.cancel();
-          this.refused += 1;
-          await pause(100);
-          continue;
+        if (this.refused !== undefined && response.status === 503) {
+          const isRefused = response.headers.has("retry-after");
+          // A suspended gateway has lost its connections to the database when it goes on; it cannot know what became of a write.
+          if (isRefused || this.#faults !== faults) {
+            await response.body?.cancel();
+            this.refused += 1;
+            if (!isRefused) posted.cutOff += 1;
+            if (!isRefused && posted.key === undefined) return;
+            await pause(100);
+            continue;
+          }
         }
         return this.#answered(posted, response.status, response.headers, await response.text());
       } catch (error) {
         // without a fault every request is answered
-        if (this.origin === origin) this.wrong.push(`${label(posted)} was not answered: ${reasonOf(error)}`);
+        if (this.#faults === faults) this.wrong.push(`${label(posted)} was not answered: ${reasonOf(error)}`);
         posted.cutOff += 1;
         if (posted.key === undefined) return;
       }
