@@ -42,8 +42,8 @@ export class HookSenders {
   /** Responses that identified a duplicate by its key. */
   repeats = 0;
   /**
-   * Responses 503 with `Retry-After`, after which the webhook was sent again, and responses 503 to webhooks that a fault met on their way;
-   * `undefined`: they are wrong.
+   * Responses 503 with `Retry-After`, after which the webhook was sent again. `undefined`: they are wrong, and so is 503 to a webhook that a
+   * fault met on its way.
    */
   refused: number | undefined;
   readonly #seen: ReadonlySet<string>;
@@ -115,17 +115,16 @@ export class HookSenders {
       const faults = this.#faults;
       try {
         const response = await send(origin, posted);
-        if (this.refused !== undefined && response.status === 503) {
-          const isRefused = response.headers.has("retry-after");
-          // A suspended gateway has lost its connections to the database when it goes on; it cannot know what became of a write.
-          if (isRefused || this.#faults !== faults) {
-            await response.body?.cancel();
-            this.refused += 1;
-            if (!isRefused) posted.cutOff += 1;
-            if (!isRefused && posted.key === undefined) return;
-            await pause(100);
-            continue;
-          }
+        const isRefused = response.headers.has("retry-after");
+        // A suspended gateway has lost its connections to the database when it goes on; it cannot know what became of a write.
+        const isUnknown = !isRefused && this.#faults !== faults;
+        if (this.refused !== undefined && response.status === 503 && (isRefused || isUnknown)) {
+          await response.body?.cancel();
+          if (isRefused) this.refused += 1;
+          else posted.cutOff += 1;
+          if (isUnknown && posted.key === undefined) return;
+          await pause(100);
+          continue;
         }
         return this.#answered(posted, response.status, response.headers, await response.text());
       } catch (error) {

@@ -1,6 +1,6 @@
 /** The plugin in one gateway: its settings, its method and its command. */
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { agents, files } from "@svc/sdk/agents";
@@ -8,6 +8,7 @@ import { storage } from "@svc/sdk/storage";
 import { runCommand, type TestGateway, testGateway } from "@svc/sdk/testing";
 import commands from "../../../plugins/files/cli.ts";
 import { twoStores } from "../../../plugins/files/config.ts";
+import { systemClock } from "../../../host/clock.ts";
 import { startS3, withoutS3 } from "../../s3.ts";
 import { until } from "../../until.ts";
 
@@ -98,16 +99,24 @@ describe("the plugin files", { timeout: 120_000 }, () => {
     }
   });
 
-  it("removes the objects of replaced files", async (t) => {
-    const gateway = await start(t, { directory: "shared" });
+  it("removes the objects of replaced files after an hour", async (t) => {
+    let later = 0;
+    const clock = { ...systemClock, now: () => Date.now() + later };
+    const gateway = await start(t, { directory: "shared" }, { gateway: { clock } });
     await gateway.stored(1);
-    const set = (content: string) =>
-      gateway.client.call(agents.filesSet, { agentId: "main", name: "AGENTS.md", content });
-    await set("be brief");
-    const objects = () => readdirSync(join(gateway.stateDir, "shared/main")).length;
-    await until(() => objects() === 2, "the new version");
-    const { items } = await gateway.client.call(storage.clean, {});
-    assert.equal(items.find(({ id }) => id === "files")?.deleted ?? 0, 0, "another gateway may read them for an hour");
+    await gateway.client.call(agents.filesSet, { agentId: "main", name: "AGENTS.md", content: "be brief" });
+    const objects = () => readdirSync(join(gateway.stateDir, "shared/main"));
+    await until(() => objects().length === 2, "the new version");
+    const deleted = async () => {
+      const { items } = await gateway.client.call(storage.clean, {});
+      return items.find(({ id }) => id === "files")?.deleted ?? 0;
+    };
+    assert.equal(await deleted(), 0, "another gateway may read them for an hour");
+    later = 3_600_001;
+    assert.equal(await deleted(), 1);
+    const [left = "", ...others] = objects();
+    assert.deepEqual(others, []);
+    assert.equal(readFileSync(join(gateway.stateDir, "shared/main", left), "utf8"), "be brief");
   });
 
   it("says how files are shared when they are not", async (t) => {
