@@ -1,7 +1,7 @@
 /** Agents: their settings and files, their runs from acceptance to outcome, and the tools they may use. */
 import { homedir } from "node:os";
 import { ownerOf, whenLeaving } from "@svc/kit/ownership";
-import { definePlugin, type Denial, HOOKS, lazy, live } from "@svc/sdk";
+import { definePlugin, type Denial, HOOKS, isGatewayError, lazy, live } from "@svc/sdk";
 import {
   AgentDirectory,
   agentEvent,
@@ -189,8 +189,14 @@ export default definePlugin({
         delivery: () => services.delivery.get(),
         clock,
         log,
-        findSession: async (sessionId, principal) =>
-          (await gateway.call(sessions.resolve, { sessionId }, { principal })).key,
+        async findSession(sessionId, principal) {
+          try {
+            return (await gateway.call(sessions.resolve, { sessionId }, { principal })).key;
+          } catch (error) {
+            if (isGatewayError(error) && error.code === "NOT_FOUND") return undefined;
+            throw error;
+          }
+        },
       }),
     });
 

@@ -37,11 +37,15 @@ export function createSessions(options: ServiceOptions): Sessions {
     get: (key) => store.get(key),
 
     async ensure(key, patch) {
-      const { sessionId } = patch ?? {};
-      if (sessionId !== undefined && !SESSION_ID.test(sessionId)) {
-        invalidRequest("malformed session id; at most 128 letters, digits, dots, dashes and underscores");
-      }
+      if (patch?.sessionId !== undefined) checkSessionId(patch.sessionId);
       const { entry, created } = await store.ensure(key, patch);
+      if (created) lifecycle.announceStart(key, entry);
+      return entry;
+    },
+
+    async begin(key, sessionId) {
+      checkSessionId(sessionId);
+      const { entry, created } = await store.begin(key, sessionId);
       if (created) lifecycle.announceStart(key, entry);
       return entry;
     },
@@ -78,4 +82,9 @@ export function createSessions(options: ServiceOptions): Sessions {
       return store.location;
     },
   };
+}
+
+function checkSessionId(sessionId: string): void {
+  if (!SESSION_ID.test(sessionId))
+    invalidRequest("malformed session id; at most 128 letters, digits, dots, dashes and underscores");
 }

@@ -104,6 +104,11 @@ export interface Sessions {
   get(canonicalKey: string): Promise<SessionEntry | undefined>;
   /** The entry with `patch` merged in, created with a new `sessionId` if missing. Durable when it resolves. */
   ensure(canonicalKey: string, patch?: Partial<SessionEntry>): Promise<SessionEntry>;
+  /**
+   * Creates a session with an id that a client chose; an existing session of the key stays as it is. Durable when it resolves.
+   * @throws GatewayError `INVALID_REQUEST` for a malformed id, `CONFLICT` when the id is that of a retired transcript
+   */
+  begin(canonicalKey: string, sessionId: string): Promise<SessionEntry>;
   /** Merges `patch` (an `undefined` value removes the field). @throws GatewayError `NOT_FOUND` */
   update(canonicalKey: string, patch: Partial<SessionEntry>): Promise<SessionEntry>;
   /**

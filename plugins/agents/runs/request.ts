@@ -18,8 +18,8 @@ export interface RequestSources {
   readonly runs: Pick<AgentRuns, "active">;
   /** The current service; `undefined`: no plugin delivers to channels. */
   delivery(): RequestDelivery | undefined;
-  /** Returns the key of the session with this id. @throws GatewayError `NOT_FOUND` */
-  findSession(sessionId: string, principal: Principal): Promise<string>;
+  /** The key of the session with this id; `undefined`: there is none. */
+  findSession(sessionId: string, principal: Principal): Promise<string | undefined>;
   readonly log: Pick<Logger, "info">;
 }
 
@@ -35,7 +35,7 @@ const GREETING =
 /**
  * Creates or updates the session's entry, and resets the session if its reset policy, `/new` or `/reset` requires it,
  * before the run is accepted.
- * @throws GatewayError `INVALID_REQUEST` for invalid params, `NOT_FOUND` for an agent or session that does not exist,
+ * @throws GatewayError `INVALID_REQUEST` for invalid params, `NOT_FOUND` for an agent that does not exist,
  *   `UNAVAILABLE` when a reset is denied
  */
 export async function toRunRequest(params: AgentParams, caller: Caller, sources: RequestSources): Promise<RunRequest> {
@@ -160,12 +160,25 @@ async function sessionKeyOf(
     return key;
   }
   if (agentId !== undefined) return sessions.canonicalKey(`agent:${agentId}:main`);
-  if (params.sessionId) return sources.findSession(params.sessionId, principal);
+  if (params.sessionId) return sessionWithId(params.sessionId, principal, sources);
   const { channel, to, accountId, threadId } = params;
   const delivery = sources.delivery();
   if (!to || channel === undefined || !delivery) return sessions.defaults().mainSessionKey;
   const more = { ...(accountId ? { accountId } : {}), ...(threadId ? { threadId } : {}) };
   return delivery.sessionOf({ channel, to, ...more });
+}
+
+/**
+ * The session with this id, or a new one of the default agent. Spec: methods-agent.md §1: clients invent ids. Choice: its key is
+ * `agent:<id>:explicit:<sessionId>`, which stays the same after a reset.
+ */
+async function sessionWithId(sessionId: string, principal: Principal, sources: RequestSources): Promise<string> {
+  const found = await sources.findSession(sessionId, principal);
+  if (found !== undefined) return found;
+  const { sessions } = sources.services;
+  const key = sessions.canonicalKey(`agent:${sources.agents.defaultId}:explicit:${sessionId}`);
+  if (!(await sessions.get(key))) await sessions.begin(key, sessionId);
+  return key;
 }
 
 /** Blank: none. @throws GatewayError `INVALID_REQUEST` that lists the levels */

@@ -186,6 +186,11 @@ export function archive(key: string, reason: ArchiveReason, now: number): Statem
   };
 }
 
+/** A conflict when a retired transcript has the session id. */
+export function isNotRetired(sessionId: string): Statement {
+  return { sql: "update archives set key = key where session_id = ?", params: [sessionId], expectChanges: 0 };
+}
+
 /** @param unusedSince epoch ms; only if the session was last used at exactly this time */
 export function remove(key: string, unusedSince?: number): Statement {
   if (unusedSince === undefined) return { sql: "delete from sessions where key = ? returning *", params: [key] };

@@ -111,6 +111,21 @@ export class SessionStore {
   }
 
   /**
+   * Creates a session with an id that a client chose, unless the key has one.
+   * @throws GatewayError `CONFLICT` when a retired transcript has the id
+   */
+  async begin(key: string, sessionId: string): Promise<Written> {
+    const change = [
+      statements.isNotRetired(sessionId),
+      statements.insertIfMissing(key, sessionId, this.#clock.now()),
+    ] as const;
+    const [, inserted] = await this.#storage()
+      .transaction(change)
+      .catch((thrown: unknown) => (isConflict(thrown) ? refuseRetired(sessionId) : Promise.reject(thrown)));
+    return { entry: (await this.get(key)) ?? notFound(`no session "${key}"`), created: rowsOf(inserted).length > 0 };
+  }
+
+  /**
    * Merges `patch` (`undefined` and `null` remove); `updatedAt` becomes now unless the patch sets it.
    * `patch.sessionId` is a condition.
    * @throws GatewayError `NOT_FOUND`, or `CONFLICT` when the session has another id
@@ -257,6 +272,13 @@ function rowsOf(result: StatementResult | undefined): readonly SessionTableRow[]
 
 function refuseSessionId(key: string): never {
   throw new GatewayError("CONFLICT", `session "${key}" was reset meanwhile and has another session id; read it again`);
+}
+
+function refuseRetired(sessionId: string): never {
+  throw new GatewayError(
+    "CONFLICT",
+    `the session id "${sessionId}" belongs to a conversation that was reset or deleted; use another id`,
+  );
 }
 
 /** SQL reads a negative limit as no limit. */

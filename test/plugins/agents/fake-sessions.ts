@@ -69,6 +69,7 @@ export async function openFakeSessions(
       const entry = await get(key);
       return entry && Object.keys(patch).length === 0 ? entry : merge(key, patch);
     },
+    begin: async (key, sessionId) => (await get(key)) ?? merge(key, { sessionId }),
     async update(key, patch) {
       if (!(await get(key))) notFound(`no session ${key}`);
       return merge(key, patch);

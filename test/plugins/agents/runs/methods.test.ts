@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import { type ConnectionInfo, matches, notFound, type ParamsOf, unavailable } from "@svc/sdk";
+import { type ConnectionInfo, matches, type ParamsOf, unavailable } from "@svc/sdk";
 import { type agents, agents as contract } from "@svc/sdk/agents";
 import { textOf } from "@svc/sdk/models";
 import type { Delivery, DeliveryOutcome, DeliveryRequest } from "@svc/sdk/channels";
@@ -41,7 +41,7 @@ async function open(t: TestContext, options: FixtureOptions = {}) {
     delivery: () => options.delivery,
     clock: gateway.clock,
     log: silentLog,
-    findSession: async (sessionId) => (sessionId === "known" ? "agent:main:found" : notFound("no such session")),
+    findSession: async (sessionId) => (sessionId === "known" ? "agent:main:found" : undefined),
   });
   const accepted: unknown[] = [];
   const accept = (payload: unknown) => void accepted.push(payload);
@@ -127,6 +127,7 @@ describe("agent", () => {
     ["the canonical form of the key it is given", { sessionKey: "Trip" }, "agent:main:trip"],
     ["the main session of the agent it is given", { agentId: "OPS" }, "agent:ops:main"],
     ["the session with the id it is given", { sessionId: "known" }, "agent:main:found"],
+    ["a new session of the default agent with an id nobody has", { sessionId: "New-1" }, "agent:main:explicit:new-1"],
     ["the agent before the session id", { agentId: "ops", sessionId: "known" }, "agent:ops:main"],
     ["the key before all", { sessionKey: "agent:ops:x", agentId: "ops", sessionId: "known" }, "agent:ops:x"],
   ];
@@ -137,6 +138,16 @@ describe("agent", () => {
       assert.deepEqual(await words(gateway, key), ["hello", "fine"]);
     });
   }
+
+  it("begins a session with the id that a client invents, and finds it by its key after a reset", async (t) => {
+    const gateway = await open(t);
+    await gateway.run({ sessionId: "nightly-7" });
+    const key = "agent:main:explicit:nightly-7";
+    assert.equal((await gateway.sessions.get(key))?.sessionId, "nightly-7");
+    await gateway.sessions.reset(key, "new");
+    await gateway.run({ sessionId: "nightly-7", message: "again", idempotencyKey: "r2" });
+    assert.deepEqual(await words(gateway, key), ["again", "fine"]);
+  });
 
   const refused: [string, Partial<Params>, string, RegExp][] = [
     ["an agent nobody configured", { agentId: "ghost" }, "NOT_FOUND", /no agent "ghost"/],
@@ -149,7 +160,6 @@ describe("agent", () => {
       /belongs to agent "ops"/,
     ],
     ["a malformed key", { sessionKey: "agent:" }, "INVALID_REQUEST", /malformed/],
-    ["a session id nobody has", { sessionId: "lost" }, "NOT_FOUND", /no such session/],
     ["a reply channel", { replyChannel: "pigeon" }, "INVALID_REQUEST", /unknown channel "pigeon"/],
     ["a blank message", { message: " \n" }, "INVALID_REQUEST", /message is empty/],
     ["a bad attachment", { attachments: [{ content: "?" }] }, "INVALID_REQUEST", /not base64/],

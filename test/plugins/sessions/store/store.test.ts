@@ -206,6 +206,21 @@ describe("SessionStore.restart and remove", () => {
     return opened;
   }
 
+  it("begins a session with an id, once", async (t) => {
+    const { store } = await openStore(t);
+    assert.equal((await store.begin("agent:main:x", "mine")).entry.sessionId, "mine");
+    const { entry, created } = await store.begin("agent:main:x", "other");
+    assert.deepEqual([entry.sessionId, created], ["mine", false]);
+  });
+
+  it("refuses the id of a retired transcript for a new session", async (t) => {
+    const { store } = await spoken(t);
+    await store.remove(KEY, { archive: true });
+    const refused = { code: "CONFLICT", message: /"old" belongs to a conversation that was reset or deleted/ };
+    await assert.rejects(store.begin("agent:main:other", "old"), refused);
+    assert.equal(await store.get("agent:main:other"), undefined);
+  });
+
   it("creates a new session id and archives the messages under the old one", async (t) => {
     const { store, storage, transcripts } = await openStore(t);
     await store.ensure(KEY, { sessionId: "old", label: "kept", elevatedLevel: "full" });
