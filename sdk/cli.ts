@@ -54,6 +54,8 @@ export interface CommandContext {
   }): Promise<GatewayClient>;
   /** State directory of this machine: `SVC_STATE_DIR`, else `.svc` in the home directory. It may not exist. */
   readonly stateDir: string;
+  /** The gateway that uses the state directory now; `undefined`: none. Without `pid` it does not respond. */
+  holder(): Promise<{ readonly pid?: number; readonly url?: string } | undefined>;
   /** The gateway `connect` would use, for verbs that connect themselves. */
   target(): Promise<CommandTarget>;
   /** Prints a line (or the JSON value) to standard output. */
@@ -88,6 +90,8 @@ export interface Command {
    * options.
    */
   readonly isLocal?: boolean;
+  /** Exit codes of refusals by their `details.code`. Default 1. */
+  readonly exitCodes?: Readonly<Record<string, number>>;
   /** Lines of `--help` after the options. */
   readonly help?: readonly string[];
   /** Complete command lines for `--help`. */

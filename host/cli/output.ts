@@ -39,8 +39,15 @@ export class WrongUsage extends Error {
   override readonly name = "WrongUsage";
 }
 
-/** Refusal of the command line by a plugin's verb, with the plugin's own message. */
-export class Misuse extends GatewayError {}
+/** Refusal by a plugin's verb that has its own exit code. */
+export class VerbRefusal extends GatewayError {
+  readonly exitCode: number;
+
+  constructor({ code, message, details }: GatewayError, exitCode: number) {
+    super(code, message, { details });
+    this.exitCode = exitCode;
+  }
+}
 
 /** No gateway answered. */
 export class Unreachable extends GatewayError {}
@@ -63,7 +70,7 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
         retryAfterMs === undefined ? nextStep(message, usual) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`;
       process.stderr.write(visibleLines([`${code}: ${message}`, ...issueLines(issues), next].join("\n")));
     }
-    if (error instanceof Misuse) return EXIT.usage;
+    if (error instanceof VerbRefusal) return error.exitCode;
     return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;
   }
   const message = messageOf(error);

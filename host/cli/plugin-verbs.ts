@@ -97,6 +97,7 @@ export function verbContext(
   options: Readonly<Record<string, unknown>>,
   output: Output,
 ): CommandContext {
+  const { stateDir } = resolvePaths();
   const resolved = () => resolveTarget(options as TargetFlags, process.env);
   return {
     args,
@@ -110,7 +111,8 @@ export function verbContext(
         ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),
       });
     },
-    stateDir: resolvePaths().stateDir,
+    stateDir,
+    holder: async () => (await import("./state-lock.ts")).stateHolder(stateDir),
     async target() {
       const { url, token, password, tlsFingerprint } = await resolved();
       return {

@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { type Command as Verb, type CommandContext, withNext } from "@svc/sdk/cli";
 import { isGatewayError } from "@svc/sdk/errors";
-import { EXIT, Misuse, type Output } from "./output.ts";
+import { EXIT, type Output, VerbRefusal } from "./output.ts";
 import { VERSION } from "./package-json.ts";
 import type { InstalledCommand } from "./plugin-verbs.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
@@ -103,8 +103,12 @@ async function runVerb(verb: Verb, plugin: string, context: CommandContext): Pro
   try {
     return (await verb.run({ ...context, connect, target })) ?? EXIT.ok;
   } catch (error) {
-    if (isGatewayError(error) && error.code === "INVALID_REQUEST" && !hasAsked)
-      throw new Misuse(error.code, error.message, { details: error.details });
+    if (isGatewayError(error)) {
+      const { code } = Object(error.details) as { readonly code?: unknown };
+      const own = verb.exitCodes?.[String(code)];
+      const exitCode = own ?? (error.code === "INVALID_REQUEST" && !hasAsked ? EXIT.usage : undefined);
+      if (exitCode !== undefined) throw new VerbRefusal(error, exitCode);
+    }
     throw withNext(error, { plugin, step: () => undefined });
   }
 }

@@ -80,6 +80,7 @@ export async function runCommand(
       return Promise.resolve(client);
     },
     stateDir: stateDir ?? "/nowhere",
+    holder: () => Promise.resolve(undefined),
     target: target ?? (() => Promise.reject(new Error("the test names no gateway"))),
     print: (value) => void printed.push(value),
     note: (line) => void notes.push(line),
