@@ -6,6 +6,8 @@ export interface Issue {
   /** Dotted path; empty for the whole file. */
   readonly path: string;
   readonly message: string;
+  /** Set: the value at `path` has this key, which is not part of its schema. */
+  readonly unexpected?: string;
 }
 
 const VARIABLE = /(\$?)\$\{([A-Z_][A-Z0-9_]*)\}/g;

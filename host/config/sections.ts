@@ -1,6 +1,6 @@
 /** Assigns parts of the configuration to their owners and validates them. Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
+import { deepFreeze, type Plugin, type TSchema, type Violation, violations, withDefaults } from "@svc/sdk";
 import type { ConfigHint } from "@svc/sdk/config";
 import { isSecretRef } from "@svc/sdk/secrets";
 import type { ConfigFile, Issue } from "./file.ts";
@@ -60,16 +60,20 @@ const NO_REFERENCE =
 
 /** Issues of a section of the host. */
 function hostIssues(section: string, schema: TSchema, value: unknown): Issue[] {
-  return violations(schema, value).map(({ path, message, type }) => {
-    const node = path.split("/").slice(1).reduce<unknown>(own, value);
-    const isReference = isSecretRef(node) && type === "string";
-    return { path: dotted(section, path), message: isReference ? NO_REFERENCE : message };
+  return violations(schema, value).map((violation) => {
+    const node = violation.path.split("/").slice(1).reduce<unknown>(own, value);
+    const issue = issueOf(section, violation);
+    return isSecretRef(node) && violation.type === "string" ? { ...issue, message: NO_REFERENCE } : issue;
   });
 }
 
 /** Issues of one section, with dotted paths. */
 function sectionIssues(section: string, schema: TSchema, value: unknown): Issue[] {
-  return violations(schema, value).map(({ path, message }) => ({ path: dotted(section, path), message }));
+  return violations(schema, value).map((violation) => issueOf(section, violation));
+}
+
+function issueOf(section: string, { path, message, unexpected }: Violation): Issue {
+  return { path: dotted(section, path), message, ...(unexpected === undefined ? {} : { unexpected }) };
 }
 
 /**
@@ -147,7 +151,7 @@ function mappingIssues(resolved: ConfigFile["resolved"], owners: readonly Sectio
       if (mapping["transform"] !== undefined) return []; // it may become another action
       const other = claims.find((claim) => claimedKey(claim, key));
       const whose = other ? `, which is a key of the action "${claimedAction(other.section)}"` : "";
-      return [{ path: `hooks.mappings[${index}]`, message: `unexpected property '${key}'${whose}` }];
+      return [{ path: `hooks.mappings[${index}]`, message: `unexpected property '${key}'${whose}`, unexpected: key }];
     });
   });
 }

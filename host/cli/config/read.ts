@@ -50,14 +50,16 @@ export async function validateConfig(given: string | undefined, output: Output):
   const file = await readConfigFile(given === undefined ? paths.configPath : resolve(given), process.env);
   const { owners, missing, warnings: warningsOf } = await loadOwners(file, paths);
   const issues = [...configIssues(file, owners)];
-  const warnings = [...missing, ...unownedKeys(file, owners), ...warningsOf(file)];
+  const unowned = unownedKeys(file, owners);
+  const warnings = [...missing, ...unowned, ...warningsOf(file)];
   const refusal = issues.length === 0 ? await startIssue(file, { env: process.env, paths }) : undefined;
   if (refusal !== undefined) issues.push(refusal);
   if (given !== undefined && !file.exists) issues.push({ path: "", message: "the file does not exist" });
   const { withoutEffect } = withoutForeign(file.resolved);
   const { path, exists } = file;
   if (output.json) {
-    output.print({ path, exists, valid: issues.length === 0, issues, warnings, withoutEffect });
+    const unused = unowned.map((one) => one.path);
+    output.print({ path, exists, valid: issues.length === 0, issues, warnings, unused, withoutEffect });
   } else {
     for (const issue of issues) output.print(`error    ${issue.path || "(file)"}: ${issue.message}`);
     for (const warning of warnings) output.print(`warning  ${warning.path}: ${warning.message}`);

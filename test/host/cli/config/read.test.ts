@@ -98,8 +98,9 @@ describe("svc config validate", () => {
     const right = home(t, few);
     const valid = await right.svc(["config", "validate"]);
     assert.deepEqual(valid, { code: 0, stdout: `${right.configPath} is valid\n`, stderr: "" });
-    const report = { path: right.configPath, exists: true, valid: true, issues: [], warnings: [], withoutEffect: [] };
-    assert.deepEqual(JSON.parse((await right.svc(["config", "validate", "--json"])).stdout), report);
+    const report = { path: right.configPath, exists: true, valid: true, issues: [], warnings: [] };
+    const json = JSON.parse((await right.svc(["config", "validate", "--json"])).stdout);
+    assert.deepEqual(json, { ...report, unused: [], withoutEffect: [] });
   });
 
   it("prints warnings of plugins and keys without effect, and calls the file valid", async (t) => {
@@ -125,6 +126,7 @@ describe("svc config validate", () => {
     assert.match(stdout, /^ignored {2}cron\.webhook: each job names its own webhook$/m);
     const answer = JSON.parse((await svc(["config", "validate", "--json"])).stdout);
     assert.equal(answer.withoutEffect[0].path, "cron.webhook");
+    assert.deepEqual(answer.unused, ["channels.box"]);
     const doctor = JSON.parse((await svc(["doctor", "--json"])).stdout) as {
       findings: { check: string; severity: string; about: string }[];
     };
@@ -158,6 +160,7 @@ describe("svc config validate", () => {
     const json = await svc(["config", "validate", "--json"]);
     const report = JSON.parse(json.stdout);
     assert.deepEqual([report.valid, report.issues.length], [false, 4]);
+    assert.equal(report.issues[3].unexpected, "lvl");
     assert.ok(!`${stdout}${json.stdout}${json.stderr}`.includes("CANARY"));
   });
 
