@@ -280,6 +280,28 @@ export const DETAIL_CODES = {
     "send the whole conversation",
   ),
 
+  // `svc import` and `svc export`.
+  IMPORT_UNPROTECTED: from("INVALID_REQUEST", "import")(
+    "Settings that promise protection have no equal here. `details.keys` names them.",
+    "read what each one means, then repeat the command with --without <key> for each",
+  ),
+  IMPORT_SOURCE_RUNS: from("INVALID_REQUEST", "kit")(
+    "The gateway whose state is imported runs, or the gateway of this state directory does. `details.pid` is its process.",
+    "stop it, then repeat the command",
+  ),
+  IMPORT_UNREADABLE: from("INVALID_REQUEST", "import")(
+    "The state to import cannot be read. `details.path` names the file.",
+    "correct that file; --without-config takes the data without the configuration",
+  ),
+  IMPORT_NEWER: from("INVALID_REQUEST", "import")(
+    "A newer version than this reader knows wrote the state to import.",
+    "svc update; --anyway reads what this version knows",
+  ),
+  IMPORT_STATE_IN_USE: from("INVALID_REQUEST", "kit")(
+    "The state directory has conversations or devices of its own.",
+    "repeat the command with --merge, or set SVC_STATE_DIR to a new directory",
+  ),
+
   WIZARD_RUNNING: from("UNAVAILABLE", "wizard")(
     "Another guided setup runs. `details.sessionId` names it, `details.startedAt` is its start in epoch ms.",
     "finish that setup, or end it with wizard.cancel and its session id",

@@ -1,6 +1,6 @@
 /** Paths of the gateway's state and configuration. Spec: http/config.md §1. */
 import { messageOf } from "@svc/sdk/errors";
-import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
@@ -42,6 +42,7 @@ export function resolvePaths(env: Environment = process.env, home: string = home
 
 /** Creates the private directories, mode 0700. @throws Error naming the directory that cannot be created or owned, and the next step */
 export function preparePaths({ stateDir, cacheDir, credentialsDir }: Paths): void {
+  finishSwitch(stateDir);
   for (const directory of [stateDir, join(stateDir, "cache"), cacheDir, credentialsDir]) {
     try {
       makeDirectory(directory);
@@ -53,6 +54,12 @@ export function preparePaths({ stateDir, cacheDir, credentialsDir }: Paths): voi
       });
     }
   }
+}
+
+/** Finishes the replacement of a state directory that was killed after the old directory was moved away. See `switchTo` in `@svc/kit/import`. */
+function finishSwitch(stateDir: string): void {
+  const complete = `${stateDir}.imported`;
+  if (!existsSync(stateDir) && existsSync(complete)) renameSync(complete, stateDir);
 }
 
 /** Creates the directory and its parents. Not `recursive: true`, which loops forever on some file systems, e.g. below /proc. */

@@ -64,7 +64,7 @@ export interface SetupPart {
   /** Title of the part. */
   readonly title: string;
   /**
-   * Position: 100 access to the gateway, 150 workspace, 200 model provider, 300 model, 400 channels, 500 webhooks, 600 skills, 700
+   * Position: 50 moving in, 100 access to the gateway, 150 workspace, 200 model provider, 300 model, 400 channels, 500 webhooks, 600 skills, 700
    * service of the operating system, 900 the first message.
    */
   readonly order: number;
