@@ -2,12 +2,14 @@
 import { machineZone } from "@svc/kit/time";
 import { definePlugin, HOOKS, isGatewayError, live, misconfigured } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { Importer } from "@svc/sdk/import";
 import { ModelPolicy, Models } from "@svc/sdk/models";
 import { sessions, Sessions } from "@svc/sdk/sessions";
 import { Retention as RetentionPoint, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { UsageRecords } from "@svc/sdk/usage";
 import { AgentToAgent, Bindings, SessionConfig, SessionTools, type Settings } from "./config.ts";
+import { createImporters } from "./importing.ts";
 import { agentOf, canonicalKey, isSpecial, mainSessionKey } from "./keys-routing/keys.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";
 import { createMaintenance } from "./lifecycle/maintenance.ts";
@@ -118,6 +120,9 @@ export default definePlugin({
       rule: "30 days without use, except main sessions; archived transcripts: 30 days (session.maintenance)",
       clean: maintain,
     });
+
+    for (const [kind, importer] of Object.entries(createImporters({ storage, rules, damage })))
+      gateway.extend(Importer, kind, importer);
 
     // Web clients need it to match `chat` events to their session. Spec: protocol/clients.md "hello-ok".
     gateway.hooks.hello.tap((snapshot) => ({ ...snapshot, sessionDefaults: service.defaults() }));

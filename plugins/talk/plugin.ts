@@ -3,11 +3,13 @@ import { coversScope, definePlugin, live } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { refusal } from "@svc/sdk/errors";
 import { GatewayInfo } from "@svc/sdk/gateway";
+import { Importer } from "@svc/sdk/import";
 import { revealSetting, type SecretRef, Secrets } from "@svc/sdk/secrets";
 import { Sessions } from "@svc/sdk/sessions";
 import { Speech } from "@svc/sdk/speech";
 import { talk, talkMode, voicewake, voicewakeChanged } from "@svc/sdk/talk";
 import { TalkConfig } from "./config.ts";
+import { wakeWordsImporter } from "./import.ts";
 import { readMode, requirePhone } from "./mode.ts";
 import { seamColorOf, talkSettings } from "./settings.ts";
 import { WakeWords } from "./wake-words.ts";
@@ -64,6 +66,8 @@ export default definePlugin({
         return { triggers };
       },
     });
+    const changed = (triggers: readonly string[]) => tellWords({ triggers: [...triggers] });
+    gateway.extend(Importer, "wake-words", wakeWordsImporter({ words: wakeWords, clock, changed }));
     hooks.nodeConnected.tap(async ({ connectionId }) => {
       tellWords({ triggers: [...(await wakeWords().get())] }, { connections: [connectionId] });
     });

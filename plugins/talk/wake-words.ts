@@ -1,5 +1,5 @@
 /** The wake words, in `settings/voicewake.json` of the state directory. Spec: protocol/methods-system.md §2. */
-import { mkdir } from "node:fs/promises";
+import { lstat, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readPrivateJson } from "@svc/kit/files";
 import { type Logger, matches, messageOf, Turns, Type } from "@svc/sdk";
@@ -35,6 +35,17 @@ export class WakeWords {
   constructor(stateDir: string, log: Pick<Logger, "warn">) {
     this.#path = join(stateDir, "settings", "voicewake.json");
     this.#log = log;
+  }
+
+  /** Whether there is a file, also one that cannot be used. @throws a file system error */
+  async exists(): Promise<boolean> {
+    return lstat(this.#path).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return false;
+        throw error;
+      },
+    );
   }
 
   /** Choice: a file that cannot be used counts as absent, and the log names it; the next `set` replaces it. */
