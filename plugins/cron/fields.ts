@@ -19,3 +19,10 @@ export function defined<T extends object>(fields: Gaps<T>): T {
 export function isBlank(value: unknown): boolean {
   return value === undefined || (typeof value === "string" && value.trim() === "");
 }
+
+/** A copy with only these keys, and the names of the other ones. */
+export function picked<T extends object>(fields: T, keys: readonly string[]): readonly [T, readonly string[]] {
+  const entries = Object.entries(fields);
+  const kept = Object.fromEntries(entries.filter(([key]) => keys.includes(key))) as T; // the schema allows more keys than `T` has
+  return [kept, entries.map(([key]) => key).filter((key) => !keys.includes(key))];
+}

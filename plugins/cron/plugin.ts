@@ -1,12 +1,13 @@
 /** Cron: scheduled jobs; every scheduled run is recorded exactly once. */
 import { randomUUID } from "node:crypto";
 import { ownerOf, sharedClock } from "@svc/kit/ownership";
-import { definePlugin, GATEWAY_WORDS, live } from "@svc/sdk";
+import { definePlugin, GATEWAY_WORDS, lazy, live } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { cron, cronEvent } from "@svc/sdk/cron";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { SystemEvents } from "@svc/sdk/heartbeat";
+import { CronJobRecord, CronRunRecord, Importer, lazyImporter } from "@svc/sdk/import";
 import { Secrets } from "@svc/sdk/secrets";
 import { sessions, Sessions } from "@svc/sdk/sessions";
 import { type Owner, Ownership, Retention, Storage } from "@svc/sdk/storage";
@@ -25,6 +26,7 @@ import { preview } from "./schedule/preview.ts";
 import { CronStore } from "./store/store.ts";
 import { type CronActions, cronTool } from "./jobs/tool.ts";
 
+const importing = lazy(() => import("./import.ts"));
 /** Choice: milliseconds after the start when jobs begin to run even if `hostReady` is never called. */
 const OPEN_AFTER_MS = 1_000;
 
@@ -112,6 +114,13 @@ export default definePlugin({
     });
     gateway.extend(Tool, "cron", cronTool({ ...methods, wake }, clock));
     gateway.extend(Retention, "cron", CRON_RETENTION);
+    const moving = { ...base, storage, scheduler, defaultAgentId };
+    const jobFacts = { title: "cron jobs", record: CronJobRecord };
+    const runFacts = { title: "runs of cron jobs", record: CronRunRecord };
+    const jobMoves = async () => (await importing()).jobImporter(moving);
+    const runMoves = async () => (await importing()).runImporter(moving);
+    gateway.extend(Importer, "cron-job", lazyImporter(jobFacts, jobMoves));
+    gateway.extend(Importer, "cron-run", lazyImporter(runFacts, runMoves));
     gateway.busy(() => runner.size > 0);
 
     let owner: Owner | undefined;

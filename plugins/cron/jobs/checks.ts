@@ -1,6 +1,7 @@
 /** Checks that the settings of a job can be combined. Pure. Spec: methods-cron.md §2, table of errors. */
 import { unavailable } from "@svc/sdk";
 import type { CronJob, CronSchedule } from "@svc/sdk/cron";
+import { parseThinkingLevel } from "@svc/sdk/models";
 
 type Checked = Pick<CronJob, "schedule" | "sessionTarget" | "payload" | "delivery" | "failureAlert" | "agentId">;
 
@@ -20,6 +21,7 @@ export function checkJob(job: Checked, { defaultAgentId, checkSchedule }: CheckC
   checkDelivery(job);
   checkAlert(job);
   checkSchedule(job.schedule);
+  checkThinking(job);
 }
 
 function checkTarget({ sessionTarget, payload, agentId }: Checked, defaultAgentId: string): void {
@@ -69,6 +71,12 @@ function checkFailureAddress(
   if (to === undefined) return;
   if (mode === "webhook") checkUrl(to, field);
   else checkTopic(channel, to, field);
+}
+
+function checkThinking({ payload }: Checked): void {
+  if (payload.kind !== "agentTurn" || payload.thinking === undefined) return;
+  if (parseThinkingLevel(payload.thinking) === undefined)
+    refuse(`thinking "${payload.thinking}" is no level; see models.list`);
 }
 
 function checkUrl(to: string | undefined, field: string): void {

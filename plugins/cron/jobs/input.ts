@@ -13,7 +13,7 @@ import {
 import { cut } from "@svc/sdk/cli";
 import { CronJobDraft, CronJobPatch, CronJobState } from "@svc/sdk/cron";
 import { defined, type Fields, isFields } from "../fields.ts";
-import { completed } from "../schedule/calendar.ts";
+import { atOf, completed } from "../schedule/calendar.ts";
 import { refusedMoment } from "../schedule/moment.ts";
 import { type Method, normalizedJob } from "./normalize.ts";
 
@@ -41,15 +41,42 @@ const Change = Strict({ ...idOfJob, patch: Patch });
  * @throws GatewayError `INVALID_REQUEST` naming the field and its error
  */
 export function draftFrom(raw: Fields, now: number): CronJobDraft {
+  const draft = parsed(raw);
+  const wrong = refusedMoment(draft.schedule, now);
+  if (wrong !== undefined) return refuse("cron.add", `at /schedule/at: ${wrong}`);
+  return withDefaults(draft, now);
+}
+
+/**
+ * The settings of a job that comes from another gateway, given as the params of `cron.add`. Its moment may have passed.
+ * @param createdAt epoch ms; the anchor of an interval without one
+ * @param now epoch ms
+ * @throws GatewayError `INVALID_REQUEST` naming the field and its error
+ */
+export function importedFrom(raw: Fields, createdAt: number, now: number): CronJobDraft {
+  const draft = parsed(raw);
+  const { schedule, delivery, payload } = draft;
+  const hasPassed = schedule.kind === "at" && (atOf(schedule) ?? now) < now;
+  const wrong = refusedMoment(schedule, hasPassed ? undefined : now);
+  if (wrong !== undefined) return refuse("cron.add", `at /schedule/at: ${wrong}`);
+  const named = withNames(draft);
+  return {
+    ...named,
+    schedule: completed(schedule, Math.max(0, createdAt)),
+    // Without a hint, an absent delivery means none; a new job would announce.
+    ...(named.sessionTarget === "isolated" && delivery === undefined && hasHints(payload) ? deliveryFrom(payload) : {}),
+  };
+}
+
+/** A job in the shape of the contract, without its defaults. */
+function parsed(raw: Fields): Draft {
   const method = "cron.add";
   boundKeys(raw, method);
   const draft = normalizedJob(unwrapped(raw), method);
   if (!matches(Draft, draft)) return refuse(method, describeViolations(byKind(Draft.properties, draft), draft));
-  const wrong = refusedMoment(draft.schedule, now);
-  if (wrong !== undefined) return refuse(method, `at /schedule/at: ${wrong}`);
   if (draft.delivery?.mode === "webhook" && draft.delivery.to === undefined)
     return refuse(method, "at /delivery/to: must be the URL the webhook is posted to");
-  return withDefaults(draft, now);
+  return draft;
 }
 
 /**
@@ -82,17 +109,27 @@ export function unwrapped(raw: Fields): Fields {
 
 function withDefaults(draft: Draft, now: number): CronJobDraft {
   const { payload, schedule, deleteAfterRun = schedule.kind === "at" ? true : undefined } = draft;
-  const sessionTarget = draft.sessionTarget ?? (payload.kind === "systemEvent" ? "main" : "isolated");
+  const named = withNames(draft);
   return defined<CronJobDraft>({
-    enabled: true,
-    wakeMode: "now",
-    ...draft,
-    name: draft.name ?? nameFrom(payload),
+    ...named,
     deleteAfterRun,
-    sessionTarget,
     schedule: completed(schedule, now),
-    ...(sessionTarget === "isolated" && draft.delivery === undefined ? deliveryFrom(payload) : {}),
+    ...(named.sessionTarget === "isolated" && draft.delivery === undefined ? deliveryFrom(payload) : {}),
   });
+}
+
+/** With the defaults of what every job has. */
+function withNames(draft: Draft): CronJobDraft {
+  const { payload, name = nameFrom(payload), sessionTarget } = draft;
+  const target = sessionTarget ?? (payload.kind === "systemEvent" ? "main" : "isolated");
+  return { enabled: true, wakeMode: "now", ...draft, name, sessionTarget: target };
+}
+
+/** Whether older clients put a delivery into the payload. */
+function hasHints(payload: Draft["payload"]): boolean {
+  if (payload.kind !== "agentTurn") return false;
+  const { deliver, channel, to, bestEffortDeliver } = payload;
+  return [deliver, channel, to, bestEffortDeliver].some((hint) => hint !== undefined);
 }
 
 /** An agent turn is announced by default; older clients put the delivery into its payload. */

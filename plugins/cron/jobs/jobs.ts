@@ -1,7 +1,6 @@
 /** Adds, changes, removes, runs and cancels jobs. Spec: protocol/methods-cron.md §2-5. */
 import { type Clock, floorOf, notFound, type Origin, type ResultOf, unavailable } from "@svc/sdk";
 import type { cron, CronEventPayload, CronJob, CronJobDraft, CronJobPatch, CronSchedule } from "@svc/sdk/cron";
-import { parseThinkingLevel } from "@svc/sdk/models";
 import { checkJob } from "./checks.ts";
 import type { JobChanges } from "../store/job-changes.ts";
 import { patched } from "./patch.ts";
@@ -164,10 +163,6 @@ export class Jobs {
 
   #check(job: Parameters<typeof checkJob>[0]): void {
     checkJob(job, { defaultAgentId: this.#sources.defaultAgentId(), checkSchedule });
-    const { payload } = job;
-    if (payload.kind !== "agentTurn") return;
-    if (payload.thinking !== undefined && parseThinkingLevel(payload.thinking) === undefined)
-      unavailable(`Error: thinking "${payload.thinking}" is no level; see models.list`);
   }
 }
 

@@ -139,6 +139,6 @@ export function shownFire(row: FireRow & { readonly name?: string | null }): Cro
 }
 
 /** Spec: without a requested delivery it is `not-requested`. */
-export function deliveryOf({ deliveryStatus }: Settled["entry"]): CronDeliveryStatus {
+export function deliveryOf({ deliveryStatus }: Pick<Settled["entry"], "deliveryStatus">): CronDeliveryStatus {
   return deliveryStatus ?? "not-requested";
 }

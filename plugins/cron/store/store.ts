@@ -65,6 +65,11 @@ export class CronStore {
     return Number(row?.n ?? 0);
   }
 
+  /** At most `limit` jobs with a greater id, by id. */
+  async jobsAfter(id: string, limit: number): Promise<StoredJob[]> {
+    return (await this.#storage.all<JobRow>(`${JOB} WHERE j.id > ? ORDER BY j.id LIMIT ?`, [id, limit])).map(toJob);
+  }
+
   /** When the next job is due, epoch ms. */
   async nextWake(): Promise<number | undefined> {
     const row = await this.#storage.get<{ at: number | bigint | null }>("SELECT min(wake_at) AS at FROM cron_jobs");
@@ -304,7 +309,10 @@ function jobSearchText({ name, description = "", agentId = "" }: StoredJob["defi
 }
 
 /** The lower-case text that `cron.runs` searches. Spec: §8. */
-function runSearchText({ summary, error }: Settled["entry"], { id, name }: Named): string {
+export function runSearchText(
+  { summary, error }: Pick<Settled["entry"], "summary" | "error">,
+  { id, name }: Named,
+): string {
   return [summary, error, id, name].filter(Boolean).join(" ").toLowerCase();
 }
 

@@ -36,7 +36,7 @@ export interface SceneOptions {
   readonly cron?: object;
   /** Added to the scene's own `agents.defaults`. */
   readonly defaults?: object;
-  readonly plugins?: readonly Plugin[];
+  readonly plugins?: readonly (Plugin | string)[];
 }
 export type Scene = Awaited<ReturnType<typeof openScene>>;
 export type Gateway = Awaited<ReturnType<Scene["start"]>>;
@@ -69,7 +69,7 @@ interface Started {
   readonly stateDir: string;
   readonly config: Record<string, unknown>;
   readonly clock: FakeClock;
-  readonly plugins: readonly Plugin[];
+  readonly plugins: readonly (Plugin | string)[];
 }
 
 async function startGateway(t: TestContext, { stateDir, config, clock, plugins }: Started) {

@@ -70,6 +70,11 @@ describe("checkJob", () => {
       ),
     ),
     [
+      "a level of thinking that does not exist",
+      { ...isolated, payload: { kind: "agentTurn", message: "look", thinking: "wild" } },
+      /thinking "wild" is no level; see models\.list/,
+    ],
+    [
       "a topic with a slash",
       { ...isolated, ...announce(" -100/5 ", "Telegram") },
       /"-100\/5" names a topic with a slash; write it as -100:topic:5/,
