@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { openExecPolicy } from "@svc/kit/exec";
 import { ownerOf, sharedClock } from "@svc/kit/ownership";
-import { definePlugin, live } from "@svc/sdk";
+import { definePlugin, lazy, live } from "@svc/sdk";
 import {
   ApprovalDecisions,
   ApprovalForwarder,
@@ -13,6 +13,7 @@ import {
   ExecApprovals,
 } from "@svc/sdk/approvals";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
+import { CommandPolicyRecord, Importer, lazyImporter } from "@svc/sdk/import";
 import { Nodes } from "@svc/sdk/nodes";
 import { Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { APPROVAL_RETENTION, type ApprovalRecord, GRANT_RETENTION } from "./approval-rows.ts";
@@ -25,6 +26,8 @@ import { ApprovalsConfig, withoutApprovers } from "./config.ts";
 import { ApprovalQueue } from "./approval-queue.ts";
 import { approvalMethods } from "./methods.ts";
 import { policyMethods } from "./policy-methods.ts";
+
+const importing = lazy(() => import("./import.ts"));
 
 export default definePlugin({
   id: "approvals",
@@ -85,6 +88,9 @@ export default definePlugin({
     );
     const policy = () => openExecPolicy(host.stateDir);
     gateway.serve(execApprovals, policyMethods({ store, clock, policy, nodes: services.nodes }));
+    const policies = { title: "command policies", record: CommandPolicyRecord };
+    const importer = async () => (await importing()).policyImporter(policies, policy());
+    gateway.extend(Importer, "command-policy", lazyImporter(policies, importer));
     gateway.provide(Approver, createApprover(queue));
     gateway.provide(ExecApprovals, createClaims(store, clock));
 

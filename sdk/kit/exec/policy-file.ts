@@ -19,6 +19,11 @@ export interface ExecPolicyStore {
    */
   get(): Promise<ExecPolicySnapshot>;
   /**
+   * The file, if there is one. Never writes.
+   * @throws GatewayError `UNAVAILABLE` if it cannot be read or is not a policy file
+   */
+  find(): Promise<ExecPolicySnapshot | undefined>;
+  /**
    * Durable when it resolves.
    * @throws GatewayError `INVALID_REQUEST` if the base hash is missing or outdated, or a value is invalid;
    * `UNAVAILABLE` if the file cannot be written
@@ -79,6 +84,11 @@ export function openExecPolicy(directory: string): ExecPolicyStore {
       explained(path, async () => {
         const { raw, file } = (await read(path)) ?? (await create());
         return snapshotOf(path, raw, file);
+      }),
+    find: () =>
+      explained(path, async () => {
+        const found = await read(path);
+        return found && snapshotOf(path, found.raw, found.file);
       }),
     set: (file, baseHash) =>
       explained(path, async () => {
