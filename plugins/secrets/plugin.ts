@@ -4,6 +4,7 @@
  */
 import { definePlugin } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
+import { Importer } from "@svc/sdk/import";
 import { SecretPlaces, secrets, Secrets, SecretSource } from "@svc/sdk/secrets";
 import { SecretsConfig } from "./config.ts";
 import { RunningSecrets } from "./running-secrets.ts";
@@ -11,6 +12,7 @@ import { createEnvSource } from "./env-source.ts";
 import { createExecSource } from "./exec-source.ts";
 import { createFileSource } from "./file-source.ts";
 import { createLookup } from "./lookup.ts";
+import { createImporter } from "./importer.ts";
 import { createHandlers } from "./methods.ts";
 
 export default definePlugin({
@@ -28,6 +30,7 @@ export default definePlugin({
     gateway.extend(SecretSource, "env", createEnvSource());
     gateway.extend(SecretSource, "file", createFileSource({ clock }));
     gateway.extend(SecretSource, "exec", createExecSource({ clock }));
+    gateway.extend(Importer, "secret", createImporter(services.host));
 
     const lookup = createLookup({ sources: gateway.own(SecretSource), config, clock, signal });
     const runningSecrets = new RunningSecrets({ places, config, lookup, log });
