@@ -8,6 +8,8 @@ import { wantedScopes } from "./scopes.ts";
 const MAX_TEXT = 256;
 const MAX_ENTRIES = 256;
 
+type ClaimText = "displayName" | "platform" | "deviceFamily" | "clientId" | "clientMode";
+
 /** A device that requests admission. */
 export interface Claim {
   readonly deviceId: string;
@@ -30,14 +32,8 @@ export function claimOf({
   if (deviceId === undefined || !connect.device) return undefined;
   const { client, caps, commands } = connect;
   const { role } = principal;
-  const texts = {
-    displayName: client.displayName,
-    platform: client.platform,
-    deviceFamily: client.deviceFamily,
-    clientId,
-    clientMode: client.mode,
-  };
-  for (const [name, text] of Object.entries(texts)) checkText(name, text);
+  const { displayName, platform, deviceFamily, mode: clientMode } = client;
+  const texts = checkedTexts({ displayName, platform, deviceFamily, clientId, clientMode });
   return {
     deviceId,
     role,
@@ -45,11 +41,19 @@ export function claimOf({
     commands: role === "node" ? listed("commands", commands ?? []) : undefined,
     facts: {
       publicKey: canonicalKey(connect.device.publicKey),
-      ...present(texts),
+      ...texts,
       ...(caps && caps.length > 0 ? { caps: listed("caps", caps) } : {}),
       ...present({ remoteIp: remoteAddress }),
     },
   };
+}
+
+/** @throws GatewayError `INVALID_REQUEST` naming the text that is too long */
+export function checkedTexts(
+  texts: Readonly<Record<ClaimText, string | undefined>>,
+): Partial<Record<ClaimText, string>> {
+  for (const [name, text] of Object.entries(texts)) checkText(name, text);
+  return present(texts);
 }
 
 function checkText(name: string, text: string | undefined): void {
@@ -57,8 +61,8 @@ function checkText(name: string, text: string | undefined): void {
     invalidRequest(`client.${name} is longer than ${MAX_TEXT} characters; shorten it`);
 }
 
-/** Sorted, without duplicates. */
-function listed(name: string, entries: readonly string[]): readonly string[] {
+/** Sorted, without duplicates. @throws GatewayError `INVALID_REQUEST` naming the list that is too long */
+export function listed(name: string, entries: readonly string[]): readonly string[] {
   const unique = [...new Set(entries)].sort();
   if (unique.length > MAX_ENTRIES) invalidRequest(`${name} has more than ${MAX_ENTRIES} entries`);
   if (unique.some((entry) => entry.length > MAX_TEXT))

@@ -16,6 +16,7 @@ interface TokenRow extends Row {
   readonly rotated_at: number | bigint | null;
   readonly revoked_at: number | bigint | null;
   readonly last_used_at: number | bigint | null;
+  readonly adopted: string | null;
 }
 
 export class DeviceStore {
@@ -36,6 +37,12 @@ export class DeviceStore {
   async list(): Promise<DeviceRecord[]> {
     const sql = "SELECT revision, body FROM devices_paired ORDER BY approved_at DESC, device_id";
     return (await this.#storage.all<DeviceRow>(sql)).map(readRecord);
+  }
+
+  /** At most `limit` devices whose ids follow `after`, by id. */
+  async page(after: string, limit: number): Promise<DeviceRecord[]> {
+    const sql = "SELECT revision, body FROM devices_paired WHERE device_id > ? ORDER BY device_id LIMIT ?";
+    return (await this.#storage.all<DeviceRow>(sql, [after, limit])).map(readRecord);
   }
 
   async token(deviceId: string, role: string): Promise<TokenRecord | undefined> {
@@ -83,7 +90,8 @@ export function deviceUnchanged({ record, revision }: StoredDevice): Statement {
 
 /**
  * Inserts the token, or replaces exactly the one that was read; otherwise a conflict. Every renewal changes the salt and
- * every revocation sets `revoked_at`, so these two columns detect concurrent changes.
+ * every revocation sets `revoked_at`, so these two columns detect concurrent changes. Both end the value of another
+ * gateway.
  */
 export function writeToken(token: TokenRecord, before: TokenRecord | undefined): Statement {
   const { deviceId, role, salt, scopes, createdAtMs, rotatedAtMs = null, revokedAtMs = null } = token;
@@ -91,14 +99,15 @@ export function writeToken(token: TokenRecord, before: TokenRecord | undefined):
   const values = [salt, JSON.stringify(scopes), createdAtMs, rotatedAtMs, revokedAtMs, lastUsedAt];
   if (!before)
     return {
-      sql: `INSERT INTO devices_tokens (salt, scopes, created_at, rotated_at, revoked_at, last_used_at, device_id, role)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (device_id, role) DO NOTHING`,
-      params: [...values, deviceId, role],
+      sql: `INSERT INTO devices_tokens
+        (salt, scopes, created_at, rotated_at, revoked_at, last_used_at, device_id, role, adopted)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (device_id, role) DO NOTHING`,
+      params: [...values, deviceId, role, token.adopted ?? null],
       expectChanges: 1,
     };
   return {
     sql: `UPDATE devices_tokens
-      SET salt = ?, scopes = ?, created_at = ?, rotated_at = ?, revoked_at = ?, last_used_at = ?
+      SET salt = ?, scopes = ?, created_at = ?, rotated_at = ?, revoked_at = ?, last_used_at = ?, adopted = NULL
       WHERE device_id = ? AND role = ? AND salt = ? AND revoked_at IS NOT DISTINCT FROM ?`,
     params: [...values, deviceId, role, before.salt, before.revokedAtMs ?? null],
     expectChanges: 1,
@@ -110,6 +119,14 @@ export function touchToken({ deviceId, role, salt }: TokenRecord, now: number): 
   return {
     sql: "UPDATE devices_tokens SET last_used_at = ? WHERE device_id = ? AND role = ? AND salt = ?",
     params: [now, deviceId, role, salt],
+  };
+}
+
+/** Ends the value of another gateway; no effect when the token was replaced meanwhile. */
+export function endAdopted({ deviceId, role, salt }: TokenRecord): Statement {
+  return {
+    sql: "UPDATE devices_tokens SET adopted = NULL WHERE device_id = ? AND role = ? AND salt = ?",
+    params: [deviceId, role, salt],
   };
 }
 
@@ -139,6 +156,7 @@ function readToken(row: TokenRow): TokenRecord {
     salt: row.salt,
     scopes: JSON.parse(row.scopes) as string[], // written by `writeToken` only
     createdAtMs: Number(row.created_at),
+    ...(row.adopted === null ? {} : { adopted: row.adopted }),
     ...Object.fromEntries(known),
   };
 }

@@ -20,7 +20,7 @@ import type { Invitations } from "./invitations.ts";
 import { mayBeSilent, needsNoPairing, obstacle } from "./judge.ts";
 import { mergedRequest, seenRecord, type Wish } from "./merge.ts";
 import { addPending, type PendingStore, refreshPending } from "./pending-store.ts";
-import type { PendingRecord, StoredDevice } from "./records.ts";
+import type { DeviceRecord, PendingRecord, StoredDevice } from "./records.ts";
 
 export interface GateOptions {
   readonly storage: Storage;
@@ -56,12 +56,15 @@ export class Gate {
     return this.#options.turns.take(claim.deviceId, () => untilUnchanged(() => this.#pair(admission, claim)));
   }
 
-  /** The approved commands of an admitted node; a request is created for the others. */
-  async offer(admission: Admission): Promise<OfferedCommands> {
+  /**
+   * The approved commands of an admitted node; a request is created for the others.
+   * @param denied see `Devices.offer`
+   */
+  async offer(admission: Admission, denied: readonly string[] = []): Promise<OfferedCommands> {
     const claim = claimOf(admission);
     if (!claim?.commands) return { commands: [], withheld: [] };
     const { turns } = this.#options;
-    return turns.take(claim.deviceId, () => untilUnchanged(() => this.#offer(admission, claim)));
+    return turns.take(claim.deviceId, () => untilUnchanged(() => this.#offer(admission, claim, denied)));
   }
 
   /** Runs within the device's turn: only approvals can change the data meanwhile, and those cause a conflict. */
@@ -133,8 +136,8 @@ export class Gate {
     );
   }
 
-  async #offer(admission: Admission, claim: Claim): Promise<OfferedCommands> {
-    const known = await this.#options.store.get(claim.deviceId);
+  async #offer(admission: Admission, claim: Claim, denied: readonly string[]): Promise<OfferedCommands> {
+    const known = await this.#pinned(await this.#options.store.get(claim.deviceId), claim, denied);
     const declared = claim.commands ?? [];
     const pinned = known?.record.commands ?? [];
     const withheld = declared.filter((command) => !pinned.includes(command));
@@ -151,6 +154,21 @@ export class Gate {
       );
     }
     return { commands, withheld };
+  }
+
+  /** The device; at the first connect of a node imported without approved commands, with those that it declares. */
+  async #pinned(
+    known: StoredDevice | undefined,
+    { deviceId, commands: declared = [] }: Claim,
+    denied: readonly string[],
+  ): Promise<StoredDevice | undefined> {
+    if (known?.record.importedCommands !== "awaited") return known;
+    const commands = declared.filter((command) => !denied.includes(command));
+    const record: DeviceRecord = { ...known.record, commands, importedCommands: "pinned" };
+    await this.#options.storage.transaction([writeDevice(record, known)]);
+    const message = "an imported node offers the commands that it declared; further commands need an approval";
+    this.#options.log.info({ deviceId, commands }, message);
+    return { record, revision: known.revision + 1 };
   }
 
   /** Stores the facts that the device reported. A failed write does not deny the connection. */

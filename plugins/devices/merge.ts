@@ -43,6 +43,7 @@ export function approvedRecord(record: DeviceRecord | undefined, request: Pendin
   // A new key means a new device: approvals of the old key do not apply to it.
   const kept = record?.publicKey === request.publicKey ? record : undefined;
   const commands = union(kept?.commands, request.commands);
+  const imported = request.commands === undefined ? kept?.importedCommands : undefined;
   return {
     ...asked,
     ...(record?.givenName === undefined ? {} : { givenName: record.givenName }),
@@ -50,6 +51,7 @@ export function approvedRecord(record: DeviceRecord | undefined, request: Pendin
     scopes: union(kept?.scopes, request.scopes),
     approvedScopes: union(kept?.approvedScopes, request.scopes),
     ...(commands.length > 0 ? { commands } : {}),
+    ...(imported === undefined ? {} : { importedCommands: imported }),
     createdAtMs: record?.createdAtMs ?? now,
     approvedAtMs: now,
   };

@@ -1,7 +1,8 @@
 /** Devices: pairing during `connect`, device tokens, `device.*` methods and the `Devices` service. */
-import { definePlugin, type Denial, invalidRequest, isGatewayError, optional, Turns, Type } from "@svc/sdk";
+import { definePlugin, type Denial, invalidRequest, isGatewayError, lazy, optional, Turns, Type } from "@svc/sdk";
 import { devicePairRequested, devicePairResolved, devices, Devices } from "@svc/sdk/devices";
 import { Credentials } from "@svc/sdk/gateway";
+import { DeviceRecord, Importer, importerOf } from "@svc/sdk/import";
 import { Ownership, Retention, Storage } from "@svc/sdk/storage";
 import { Approvals } from "./approval.ts";
 import { DeviceStore } from "./device-store.ts";
@@ -15,6 +16,8 @@ import { Directory } from "./service.ts";
 import { noteTokenKey } from "./key-change.ts";
 import { commonTokenKey, forgetCommonKey, keepTokenKey } from "./token-key.ts";
 import { Tokens } from "./tokens.ts";
+
+const importing = lazy(() => import("./import.ts"));
 
 const Config = Type.Object({
   localApproval: Type.Enum(["silent", "ask"], {
@@ -82,6 +85,16 @@ export default definePlugin({
       revoke: ({ params, principal }) => tokens.revoke(params.deviceId, params.role, principal.id),
     });
 
+    const sources = { storage, store, now, key: () => key };
+    const imported = importerOf(
+      { title: "devices", record: DeviceRecord },
+      {
+        takeOne: async (record) => (await importing()).takeDevice(sources, record),
+        count: async () => (await importing()).countDevices(storage),
+        give: async (after) => (await importing()).giveDevices(sources, after),
+      },
+    );
+    gateway.extend(Importer, "device", imported);
     gateway.extend(Retention, "devices", DEVICE_RETENTION);
     gateway.extend(Retention, "device-requests", PENDING_RETENTION);
     gateway.start(async () => {

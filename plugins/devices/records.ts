@@ -32,6 +32,11 @@ export interface DeviceRecord extends DeviceFacts {
   readonly approvedScopes: readonly string[];
   /** Approved commands of a node. */
   readonly commands?: readonly string[];
+  /**
+   * Of a node that was imported without approved commands. `awaited`: its first connect pins the commands that it
+   * declares; `pinned`: it did. An approval of commands removes the mark.
+   */
+  readonly importedCommands?: "awaited" | "pinned";
   readonly createdAtMs: number;
   readonly approvedAtMs: number;
 }
@@ -52,6 +57,8 @@ export interface TokenRecord {
   readonly rotatedAtMs?: number;
   readonly revokedAtMs?: number;
   readonly lastUsedAtMs?: number;
+  /** Digest of the value that another gateway issued, imported at `createdAtMs`; until the device uses its new one. */
+  readonly adopted?: string;
 }
 
 /** A pending request. Its content never changes under one `requestId`. */
@@ -68,7 +75,7 @@ export interface PendingRecord extends DeviceFacts {
   readonly ts: number;
 }
 
-/** The public view: without token values and salts. */
+/** The public view: without token values, salts and digests. */
 export function pairedView(record: DeviceRecord, tokens: readonly TokenRecord[]): PairedDevice {
   const { givenName, approvedScopes: _hidden, caps: _caps, commands, ...shown } = record;
   const name = givenName ?? record.displayName;
@@ -80,7 +87,7 @@ export function pairedView(record: DeviceRecord, tokens: readonly TokenRecord[])
     ...(commands === undefined ? {} : { commands: [...commands] }),
     tokens: tokens
       .filter(({ deviceId }) => deviceId === record.deviceId)
-      .map(({ deviceId: _id, salt: _salt, ...token }) => ({ ...token, scopes: [...token.scopes] }))
+      .map(({ deviceId: _id, salt: _salt, adopted: _adopted, ...token }) => ({ ...token, scopes: [...token.scopes] }))
       .sort((left, right) => (left.role < right.role ? -1 : 1)),
   };
 }

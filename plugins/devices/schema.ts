@@ -34,6 +34,8 @@ export const STEPS = [
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
   )`,
+  // `adoptedDigest` of the token that another gateway issued; while it is set, `created_at` is the time of the import
+  "ALTER TABLE devices_tokens ADD COLUMN adopted TEXT",
 ] as const;
 
 export const DEVICE_RETENTION: Retention = {

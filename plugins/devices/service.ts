@@ -39,7 +39,7 @@ export class Directory implements Devices {
     const { approvals, gate } = options;
     this.approve = (requestId, approver) => approvals.approve(requestId, approver);
     this.reject = (requestId) => approvals.reject(requestId);
-    this.offer = (admission) => gate.offer(admission);
+    this.offer = (admission, denied) => gate.offer(admission, denied);
   }
 
   async get(deviceId: string): Promise<PairedDevice | undefined> {

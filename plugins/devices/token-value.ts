@@ -13,8 +13,24 @@ export function tokenValue(key: Uint8Array, { deviceId, role, salt }: TokenSourc
 
 /** Compares in constant time, whatever the length of `given`. */
 export function isTokenValue(key: Uint8Array, source: TokenSource, given: string): boolean {
+  return isSame(tokenValue(key, source), given);
+}
+
+/** What is stored of a token that another gateway issued. It discloses nothing, and admits nobody. */
+export function adoptedDigest(key: Uint8Array, value: string): string {
+  return createHmac("sha256", key)
+    .update(JSON.stringify(["adopted", value]))
+    .digest("base64url");
+}
+
+/** Compares as `isTokenValue`. @param adopted result of `adoptedDigest` */
+export function isAdoptedValue(key: Uint8Array, adopted: string, given: string): boolean {
+  return isSame(adopted, adoptedDigest(key, given));
+}
+
+function isSame(expected: string, given: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(tokenValue(key, source)), digest(given));
+  return timingSafeEqual(digest(expected), digest(given));
 }
 
 /** A new salt makes a new token. */

@@ -16,14 +16,16 @@ import { freshToken, principalId, TOKEN_ENDED } from "./approval.ts";
 import { untilUnchanged } from "./changes.ts";
 import { canonicalKey } from "./claim.ts";
 import type { Invitations } from "./invitations.ts";
-import { type DeviceStore, deviceUnchanged, touchToken, writeToken } from "./device-store.ts";
+import { type DeviceStore, deviceUnchanged, endAdopted, touchToken, writeToken } from "./device-store.ts";
 import { missing } from "./missing.ts";
 import type { TokenRecord } from "./records.ts";
 import { knownScopes, missingScopes, resolved, ROLES, wantedScopes } from "./scopes.ts";
-import { isTokenValue, tokenValue } from "./token-value.ts";
+import { isAdoptedValue, isTokenValue, tokenValue } from "./token-value.ts";
 
 /** Minimum milliseconds between two updates of a token's last use. */
 const TOUCH_EVERY_MS = 60_000;
+/** Milliseconds after an import in which a device may use the token of its former gateway; checked at each use. */
+const ADOPTED_MS = 30 * 86_400_000;
 const ROTATION_REFUSED =
   "device token rotation denied: a token can only have a role and scopes that were approved for the device, and scopes that you hold yourself\nNext: svc devices list";
 
@@ -65,14 +67,39 @@ export class Tokens {
     return { id: principalId(deviceId, role), scopes: wantedScopes(role, connect.scopes) };
   }
 
-  /** The live token of this device and role, when the client sent it and it covers the requested scopes. */
+  /**
+   * The live token of this device and role, when the client sent it and it covers the requested scopes. The value that a
+   * former gateway issued counts as well, until the device sends the token of this one, which it gets with each connect.
+   */
   async #proven(deviceId: string, role: string, connect: AuthAttempt["connect"]): Promise<TokenRecord | undefined> {
     const given = connect.auth?.deviceToken?.trim() || connect.auth?.token?.trim();
     const key = this.#options.key();
     if (!given || !key) return undefined;
     const token = await this.#options.store.token(deviceId, role);
-    if (!token || token.revokedAtMs !== undefined || !isTokenValue(key, token, given)) return undefined;
-    return missingScopes(token.scopes, resolved(connect.scopes), role).length === 0 ? token : undefined;
+    if (!token || token.revokedAtMs !== undefined) return undefined;
+    const isOwn = isTokenValue(key, token, given);
+    if (!isOwn && !this.#isAdopted(key, token, given)) return undefined;
+    if (missingScopes(token.scopes, resolved(connect.scopes), role).length > 0) return undefined;
+    if (isOwn && token.adopted !== undefined) await this.#endAdopted(token);
+    return token;
+  }
+
+  #isAdopted(key: Uint8Array, { adopted, createdAtMs }: TokenRecord, given: string): boolean {
+    if (adopted === undefined || this.#options.now() - createdAtMs >= ADOPTED_MS) return false;
+    return isAdoptedValue(key, adopted, given);
+  }
+
+  /** Awaited, so that the former value is refused from now on. If the write fails, the next connect repeats it. */
+  async #endAdopted(token: TokenRecord): Promise<void> {
+    const { storage, log } = this.#options;
+    const { deviceId, role } = token;
+    try {
+      await storage.transaction([endAdopted(token)]);
+      log.info({ deviceId, role }, "a device uses its new token; the token of its former gateway has ended");
+    } catch (error) {
+      const message = "the token of a former gateway could not be ended; retrying when the device connects again";
+      log.warn({ deviceId, role, err: error }, message);
+    }
   }
 
   /**

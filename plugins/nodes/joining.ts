@@ -11,6 +11,8 @@ interface JoiningSources {
   readonly devices: Pick<Devices, "offer" | "get">;
   readonly host: Pick<GatewayInfo, "connections">;
   readonly invocations: Invocations;
+  /** Commands that the configuration denies on all nodes. */
+  readonly denied: () => readonly string[];
   /** Called when a node is registered. */
   readonly connected: (nodeId: string, connectionId: string) => void;
   /** Called when a node has disconnected. */
@@ -22,7 +24,7 @@ interface JoiningSources {
 /** Must be called in `setup`. */
 export function followConnections(
   { hooks, clock, log }: Pick<PluginGateway, "hooks" | "clock" | "log">,
-  { registry, devices, host, invocations, connected, disconnected, gone }: JoiningSources,
+  { registry, devices, host, invocations, denied, connected, disconnected, gone }: JoiningSources,
 ): void {
   // Runs first after all gates. It is not a gate itself, so that devices that are not nodes do not depend on this plugin.
   hooks.deviceToken.tap(
@@ -56,7 +58,7 @@ export function followConnections(
   /** If the lookup fails, all declared commands are withheld until the device record can be read. */
   async function look(device: string, admission: Admission): Promise<Declaration> {
     try {
-      const offer = await devices.offer(admission);
+      const offer = await devices.offer(admission, denied());
       return declarationOf(device, admission, await devices.get(device), offer);
     } catch (error) {
       log.warn(

@@ -162,7 +162,8 @@ export class OlderStore {
   }
 }
 
-function hashOf(token: string): Buffer {
+/** What is stored of a token. */
+export function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 

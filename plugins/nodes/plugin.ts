@@ -1,7 +1,7 @@
 /** Nodes: connected devices that share their capabilities. Invokes their commands and handles their events. */
 import { randomUUID } from "node:crypto";
 import { ownerOf } from "@svc/kit/ownership";
-import { definePlugin, HOOKS, live, type Principal } from "@svc/sdk";
+import { definePlugin, HOOKS, lazy, live, type Principal } from "@svc/sdk";
 import { agentEvent, AgentRuns } from "@svc/sdk/agents";
 import { ExecApprovals } from "@svc/sdk/approvals";
 import { chatEvent } from "@svc/sdk/chat";
@@ -9,6 +9,7 @@ import { Devices } from "@svc/sdk/devices";
 import { GatewayInfo, Peers } from "@svc/sdk/gateway";
 import { healthEvent } from "@svc/sdk/health";
 import { SystemEvents } from "@svc/sdk/heartbeat";
+import { Importer, importerOf, NodeRecord } from "@svc/sdk/import";
 import { nodeInvokeRequest, nodePairRequested, nodePairResolved, nodes, Nodes } from "@svc/sdk/nodes";
 import { push } from "@svc/sdk/push";
 import { tick } from "@svc/sdk/protocol";
@@ -37,6 +38,8 @@ import { stillConnected } from "./still-connected.ts";
 import { keepStarted, RUN_RETENTION, startedRun } from "./started-runs.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { nodeViews } from "./views.ts";
+
+const importing = lazy(() => import("./import.ts"));
 
 const requires = {
   storage: Storage,
@@ -171,6 +174,7 @@ export default definePlugin({
       devices,
       host,
       invocations,
+      denied: () => rules.denyCommands ?? [],
       connected(nodeId, connectionId) {
         waking.connected(nodeId);
         void owners.connected(nodeId);
@@ -182,6 +186,14 @@ export default definePlugin({
     hooks.runFinished.tap(({ runId }) => runs.ended(runId));
     copySubscribed(gateway, subscriptions, [chatEvent, agentEvent], [healthEvent, tick]);
     copyTools(gateway, subscriptions, async (key) => (await sessions.get()?.get(key))?.verboseLevel, clock);
+    const imported = importerOf(
+      { title: "nodes of the older store", record: NodeRecord },
+      {
+        takeOne: async (record) => (await importing()).takeNode(storage, record),
+        count: async () => (await importing()).countNodes(storage),
+      },
+    );
+    gateway.extend(Importer, "node", imported);
     gateway.extend(Retention, "nodes", NODE_RETENTION);
     gateway.extend(Retention, "node-runs", RUN_RETENTION);
     gateway.extend(Retention, "node-requests", PENDING_RETENTION);

@@ -44,6 +44,12 @@ export type PendingDevice = Static<typeof PendingDevice>;
 export const PairedDevice = Type.Object({
   ...facts,
   commands: Type.Optional(Type.Array(Type.String(), { description: "nodes: commands pinned at the approval" })),
+  importedCommands: Type.Optional(
+    Type.Enum(["awaited", "pinned"], {
+      description:
+        "imported nodes without approved commands: the next connect pins the commands that it declares, or one has done so",
+    }),
+  ),
   createdAtMs: Time,
   approvedAtMs: Time,
   tokens: Type.Optional(

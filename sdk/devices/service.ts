@@ -29,8 +29,11 @@ export interface Devices {
   reject(requestId: string): Promise<{ requestId: string; deviceId: string }>;
   /** @returns whether the device exists */
   rename(deviceId: string, displayName: string): Promise<boolean>;
-  /** Which of its declared commands an admitted node may offer; creates a request for the others. */
-  offer(admission: Admission): Promise<OfferedCommands>;
+  /**
+   * Which of its declared commands an admitted node may offer; creates a request for the others.
+   * @param denied commands that an imported node does not get at its first connect without an approval; default none
+   */
+  offer(admission: Admission, denied?: readonly string[]): Promise<OfferedCommands>;
 }
 
 /** Token of the service. */

@@ -49,6 +49,7 @@ function follow({
     devices: { offer, get: async () => record },
     host: { connections: () => connections },
     invocations: new Invocations({ clock, send: () => undefined, newId: () => "i" }),
+    denied: () => [],
     connected: (nodeId) => void joined.push(nodeId),
     disconnected: () => undefined,
     gone: (id) => void gone.push(id),
