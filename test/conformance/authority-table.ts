@@ -42,7 +42,8 @@ const OURS: Readonly<Record<Scope, string>> = {
     "agents.files.restore memory.index memory.write plugins.reload plugins.align plugins.install plugins.update " +
     "plugins.remove plugins.enable plugins.disable plugins.doctor exec.approvals.grants exec.approvals.forget " +
     "models.scan secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init " +
-    "channels.login.start channels.login.next channels.login.cancel skills.add skills.remove",
+    "channels.login.start channels.login.next channels.login.cancel skills.add skills.remove " +
+    "import.kinds import.take import.give",
 };
 
 /** By method; all other methods are for admins. */

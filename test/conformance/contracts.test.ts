@@ -74,6 +74,7 @@ const NAMESPACES: readonly {
   },
   { id: "heartbeat", contract: contracts.heartbeat, open: ["last", "set"] },
   { id: "control-panel", contract: contracts.panel },
+  { id: "import", contract: contracts.imports, needs: ["take", "give"] },
   { id: "logs", contract: contracts.logs },
   { id: "media", contract: contracts.media, needs: ["transcribe", "describe"] },
   { id: "memory", contract: contracts.memory, open: ["doctor"] },

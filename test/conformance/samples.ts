@@ -12,6 +12,7 @@ import { cron } from "@svc/sdk/cron";
 import { devices } from "@svc/sdk/devices";
 import { gateways, health } from "@svc/sdk/health";
 import { heartbeat } from "@svc/sdk/heartbeat";
+import { imports } from "@svc/sdk/import";
 import { logs } from "@svc/sdk/logs";
 import { media } from "@svc/sdk/media";
 import { memory } from "@svc/sdk/memory";
@@ -59,7 +60,21 @@ const ofAgents = {
   webLogin,
 };
 const ofPeople = { devices, execApproval, execApprovals, nodeCanvas, nodes, push, talk, voicewake };
-const ofTheHost = { config, files, gateways, health, logs, panel, plugins, secrets, storage, update, webhooks, wizard };
+const ofTheHost = {
+  config,
+  files,
+  gateways,
+  health,
+  imports,
+  logs,
+  panel,
+  plugins,
+  secrets,
+  storage,
+  update,
+  webhooks,
+  wizard,
+};
 /** Every contract of the full bundle. */
 export const contracts = { ...ofAgents, ...ofPeople, ...ofTheHost };
 
@@ -401,6 +416,14 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     ({ cronJobId }) => ({ id: cronJobId, limit: 5, offset: 0, statuses: ["ok", "error"], deliveryStatus: "unknown" }),
     () => ({ scope: "all", status: "skipped", deliveryStatuses: ["delivered"], query: "x", sortDir: "asc" }),
   ],
+  "import.kinds": [() => ({})],
+  "import.take": [
+    () => ({
+      kind: "session",
+      records: [{ id: "agent:main:moved", sessionId: "moved-1", updatedAt: 1, entry: { label: "Moved" } }],
+    }),
+  ],
+  "import.give": [() => ({ kind: "session" }), () => ({ kind: "archive", after: "a" })],
   "storage.usage": [() => ({})],
   "storage.clean": [() => ({ dryRun: true }), () => ({ vacuum: true })],
   "cron.cancel": [({ cronJobId }) => ({ id: cronJobId })],

@@ -34,6 +34,10 @@ export const ENVIRONMENT: Readonly<Record<string, Variable>> = {
     summary: "The address at which an Ollama server is looked for.",
     byDefault: "127.0.0.1:11434",
   },
+  OPENCLAW_STATE_DIR: {
+    summary: "The state directory that `svc import openclaw` reads.",
+    byDefault: "~/.openclaw",
+  },
   PATH: {
     summary: "Directories in which npm, git and the programs of tools are found.",
     byDefault: "that of the shell",

@@ -17,6 +17,7 @@ export const DOMAINS = [
   "gateway",
   "health",
   "heartbeat",
+  "import",
   "logs",
   "media",
   "memory",

@@ -1,0 +1,361 @@
+/** `svc import openclaw` and `svc import report`, as a person runs them on the state of a real gateway. */
+// own process: it runs commands
+import assert from "node:assert/strict";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { GatewayClient } from "@svc/sdk/client";
+import type { ImportReport } from "@svc/kit/import";
+import { put } from "../../directory.ts";
+import { startGatewayProcess } from "../../gateway-process.ts";
+import { type OpenClawState, openClawHome, pathsIn, SECRETS } from "../../openclaw-state.ts";
+import { svc } from "../../run-svc.ts";
+import { treeLines } from "../../tree-hash.ts";
+
+/** One line for each file: path, mode, time of the last change, and content. */
+function picture(state: string): string[] {
+  return [...treeLines(state), ...pathsIn(state).map((path) => `${path} ${statSync(path).mtimeMs}`)];
+}
+
+function assertSame(now: readonly string[], before: readonly string[]): void {
+  assert.deepEqual(
+    now.filter((line) => !before.includes(line)),
+    [],
+  );
+  assert.equal(now.length, before.length);
+}
+
+interface Place extends OpenClawState {
+  /** State directory of the new gateway; it does not exist. */
+  readonly stateDir: string;
+  run(...words: readonly string[]): ReturnType<typeof svc>;
+  /** The report of an import, as `--json` prints it. */
+  report(...words: readonly string[]): Promise<ImportReport>;
+}
+
+function place(t: TestContext, fixture?: string): Place {
+  const made = openClawHome(t, fixture);
+  const stateDir = join(made.home, ".svc");
+  const temporary = join(made.home, "tmp");
+  mkdirSync(temporary);
+  const env = { HOME: made.home, SVC_DATABASE_URL: "", TMPDIR: temporary };
+  const run = (...words: readonly string[]) => svc(stateDir, words, env);
+  return {
+    ...made,
+    stateDir,
+    run,
+    async report(...words) {
+      const { code, stdout, stderr } = await run("import", "openclaw", "--json", ...words);
+      assert.equal(code, 0, stderr + stdout);
+      return JSON.parse(stdout) as ImportReport;
+    },
+  };
+}
+
+/** `<title> <added>` by kind. */
+const added = ({ counts }: ImportReport) =>
+  Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, count.added]));
+
+async function withGateway<T>(t: TestContext, { stateDir, home }: Place, work: (client: GatewayClient) => Promise<T>) {
+  const gateway = await startGatewayProcess(
+    stateDir,
+    { HOME: home, SVC_SKIP_CRON: "1", SVC_DATABASE_URL: "" },
+    { token: "gw-throwaway-token-1" },
+  );
+  t.after(() => gateway.kill());
+  const client = await gateway.connect({ scopes: ["operator.admin"] });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+    await gateway.kill("SIGTERM");
+  }
+}
+
+/** Sums of the usage in all transcripts of the fixture, archives included; each message once. */
+function usageIn(state: string) {
+  const messages = new Map<string, { readonly input: number; readonly output: number }>();
+  for (const path of pathsIn(join(state, "agents")).filter((name) => name.includes(".jsonl"))) {
+    for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean)) {
+      const { id, message } = JSON.parse(line);
+      if (message?.usage) messages.set(`${basename(path).slice(0, 36)} ${id}`, message.usage);
+    }
+  }
+  const sum = (kind: "input" | "output") => [...messages.values()].reduce((total, usage) => total + usage[kind], 0);
+  return { input: sum("input"), output: sum("output") };
+}
+
+/** The messages that a transcript shows, from the last line to the first parent. */
+function shownIn(path: string): { readonly role: string; readonly content: unknown }[] {
+  const lines = readFileSync(path, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  return lines.flatMap(({ type, message }) =>
+    type === "message" ? [{ role: message.role, content: message.content }] : [],
+  );
+}
+
+describe("svc import openclaw", () => {
+  it("says what it would do, and writes nothing [A-01]", async (t) => {
+    const here = place(t);
+    const before = picture(here.state);
+    const report = await here.report("--dry-run");
+    const { setting: _settings, secret: _secrets, ...kinds } = added(report);
+    assert.deepEqual(kinds, {
+      file: 2,
+      session: 8,
+      transcript: 28,
+      archive: 2,
+      "cron-job": 3,
+      "cron-run": 1,
+      device: 2,
+      "command-policy": 1,
+      "wake-words": 1,
+    });
+    assert.deepEqual([report.dryRun, report.source.format, report.source.running], [true, "files", false]);
+    assertSame(picture(here.state), before);
+    assert.deepEqual([readdirSync(here.home), readdirSync(join(here.home, "tmp"))], [[".openclaw", "tmp"], []]);
+  });
+
+  it("reads a newer state in databases, and one that is moved only half, with the same conversations [A-01, A-12]", async (t) => {
+    const latest = place(t, "latest/state");
+    const before = picture(latest.state);
+    const report = await latest.report("--dry-run");
+    assertSame(picture(latest.state), before);
+    assert.deepEqual([report.source.format, report.source.halfMoved], ["database", false]);
+    const half = await place(t, "half-moved/state").report("--dry-run");
+    assert.equal(half.source.halfMoved, true);
+    const { session, transcript, device } = added(half);
+    assert.deepEqual([session, transcript, device], [8, 28, 2]);
+  });
+
+  it("brings every conversation, and changes nothing of the source [A-02, A-03, A-04]", async (t) => {
+    const here = place(t);
+    const before = picture(here.state);
+    const { code, stdout, stderr } = await here.run("import", "openclaw");
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /taken +.*sessions 8 +messages 28 +archived transcripts 2/);
+    assert.match(stdout, /Nothing below .*\.openclaw was changed/);
+    assertSame(picture(here.state), before);
+    await withGateway(t, here, async (client) => {
+      const stored = JSON.parse(readFileSync(join(here.state, "agents/main/sessions/sessions.json"), "utf8"));
+      for (const [sessionKey, { sessionId }] of Object.entries<{ sessionId: string }>(stored)) {
+        const path = join(here.state, `agents/main/sessions/${sessionId}.jsonl`);
+        const expected = existsSync(path) ? shownIn(path) : [];
+        const { messages } = (await client.request("chat.history", { sessionKey, limit: 100 })) as {
+          messages: object[];
+        };
+        assert.deepEqual(
+          messages.map((message) => picked(message)),
+          expected,
+          sessionKey,
+        );
+      }
+      const range = { startDate: "2026-11-01", endDate: "2026-11-30" };
+      const { totals } = (await client.request("sessions.usage", range)) as { totals: Record<string, number> };
+      const { input, output } = usageIn(here.state);
+      assert.deepEqual([totals["input"], totals["output"]], [input, output]);
+    });
+  });
+
+  it("brings jobs with their ids and next times, and none of them runs because of it [A-08]", async (t) => {
+    const here = place(t);
+    await here.report();
+    await withGateway(t, here, async (client) => {
+      const { jobs } = (await client.request("cron.list", { includeDisabled: true })) as {
+        jobs: { id: string; name: string; enabled: boolean; state: { nextRunAtMs?: number } }[];
+      };
+      const source = JSON.parse(readFileSync(join(here.state, "cron/jobs.json"), "utf8")).jobs as typeof jobs;
+      assert.deepEqual(jobs.map(({ id }) => id).toSorted(), source.map(({ id }) => id).toSorted());
+      assert.deepEqual(jobs.map(({ name, enabled }) => `${name} ${enabled}`).toSorted(), [
+        "backup true",
+        "once false",
+        "tea true",
+      ]);
+      const once = (list: typeof jobs) => list.find(({ name }) => name === "once");
+      const tea = jobs.find(({ name }) => name === "tea")?.state.nextRunAtMs ?? 0;
+      assert.equal((tea - 1_795_379_835_589) % 3_600_000, 0, "the anchor counts");
+      assert.ok(tea > Date.now(), "a time in the past is not due");
+      assert.ok(once(jobs));
+      const { entries } = (await client.request("cron.runs", { scope: "all" })) as {
+        entries: { jobId: string; record?: string }[];
+      };
+      const ofTea = entries.filter(({ jobId }) => jobId === "4cb22d9f-3b7b-4fad-9268-65927cbd8794");
+      assert.deepEqual(
+        ofTea.map(({ record }) => record),
+        ["missed"],
+      );
+    });
+  });
+
+  it("prints and reports no secret, and its files are private [A-11]", async (t) => {
+    const here = place(t);
+    const { stdout, stderr } = await here.run("import", "openclaw");
+    const json = await here.run("import", "report", "--json");
+    const report = readFileSync(join(here.stateDir, "imports", JSON.parse(json.stdout).id, "report.json"), "utf8");
+    const logs = pathsIn(join(here.stateDir, "logs")).filter((path) => path.endsWith(".log"));
+    const seen = [stdout, stderr, json.text, report, ...logs.map((path) => readFileSync(path, "utf8"))].join("\n");
+    assert.deepEqual(
+      SECRETS.filter((secret) => seen.includes(secret)),
+      [],
+    );
+    const open = pathsIn(here.stateDir).filter((path) => (statSync(path).mode & 0o077) !== 0);
+    assert.deepEqual(
+      open.filter((path) => statSync(path).isFile() && !path.includes("/cache/")),
+      [],
+    );
+    assert.equal(statSync(here.stateDir).mode & 0o777, 0o700);
+  });
+
+  it("adds nothing the second time, and needs --merge for it [A-13]", async (t) => {
+    const here = place(t);
+    await here.report();
+    const again = await here.run("import", "openclaw");
+    assert.equal(again.code, 4);
+    assert.match(again.stderr, /is in use: .*sessions 8.*\nNext: repeat the command with --merge/);
+    const report = await here.report("--merge");
+    const { setting: _settings, ...kinds } = added(report);
+    assert.deepEqual(
+      Object.entries(kinds).filter(([, count]) => count > 0),
+      [],
+    );
+    const { formerState } = report;
+    assert.ok(formerState !== undefined && existsSync(join(formerState, "svc.json")));
+  });
+
+  it("adds new messages of a longer transcript with --merge, and keeps what is here", async (t) => {
+    const here = place(t);
+    await here.report();
+    const path = join(here.state, "agents/work/sessions/d34f7dd6-b845-4fdc-a0ea-e5d60135c222.jsonl");
+    const last = readFileSync(path, "utf8").trim().split("\n").at(-1) ?? "";
+    const next = { ...JSON.parse(last), id: "ffff0001", parentId: JSON.parse(last).id };
+    appendFileSync(path, `${JSON.stringify(next)}\n`);
+    assert.equal(added(await here.report("--merge"))["transcript"], 1);
+  });
+
+  it("refuses while the gateway of the source runs, and names its process; a dry run goes on [A-17]", async (t) => {
+    const here = place(t);
+    const lock = { pid: process.pid, configPath: join(here.state, "openclaw.json") };
+    put(join(here.home, "tmp", `openclaw-${process.getuid?.()}`, "gateway.0a1b.lock"), JSON.stringify(lock));
+    const { code, stderr } = await here.run("import", "openclaw");
+    assert.equal(code, 4);
+    assert.match(stderr, new RegExp(`runs, process ${process.pid}: .*\nNext: openclaw gateway stop`));
+    assert.equal((await here.report("--dry-run")).source.running, true);
+    assert.ok(!existsSync(here.stateDir));
+  });
+
+  it("refuses while a gateway uses the state directory", async (t) => {
+    const here = place(t);
+    const gateway = await startGatewayProcess(here.stateDir, { HOME: here.home, SVC_DATABASE_URL: "" });
+    t.after(() => gateway.kill());
+    const { code, stderr } = await here.run("import", "openclaw");
+    assert.equal(code, 4);
+    assert.match(stderr, new RegExp(`a gateway uses .*: process ${gateway.child.pid}\nNext: svc gateway stop`));
+  });
+
+  it("refuses the state of a newer version, and reads it with --anyway [A-14]", async (t) => {
+    const here = place(t);
+    put(join(here.state, "openclaw.json"), JSON.stringify({ meta: { lastTouchedVersion: "2027.1.4" } }), 0o600);
+    const { code, stderr } = await here.run("import", "openclaw");
+    assert.equal(code, 6);
+    assert.match(stderr, /OpenClaw 2027\.1\.4 wrote this state/);
+    assert.equal(added(await here.report("--anyway"))["session"], 8);
+  });
+
+  const unreadable: [what: string, spoil: (state: string) => void, message: RegExp][] = [
+    [
+      "a configuration that is not JSON5",
+      (state) => put(join(state, "openclaw.json"), "{ a: "),
+      /openclaw\.json is not JSON5/,
+    ],
+    [
+      "a directory without a state",
+      (state) => rmSync(state, { recursive: true }),
+      /\.openclaw cannot be read\nNext: svc import openclaw --from/,
+    ],
+  ];
+  for (const [what, spoil, message] of unreadable) {
+    it(`refuses ${what}, and leaves no state behind`, async (t) => {
+      const here = place(t);
+      spoil(here.state);
+      const { code, stderr } = await here.run("import", "openclaw");
+      assert.equal(code, 5);
+      assert.match(stderr, message);
+      assert.deepEqual(
+        readdirSync(here.home).filter((name) => name.startsWith(".svc")),
+        [],
+      );
+    });
+  }
+
+  it("takes the data without a configuration that cannot be read, with --without-config", async (t) => {
+    const here = place(t);
+    put(join(here.state, "openclaw.json"), "{ a: ", 0o600);
+    const report = await here.report("--without-config");
+    assert.deepEqual(
+      [added(report)["session"], report.warnings],
+      [8, ["the configuration was not read: --without-config"]],
+    );
+  });
+
+  it("copies the workspaces with --copy-workspace, without the files of the source's program", async (t) => {
+    const here = place(t);
+    await here.report("--copy-workspace");
+    const names = readdirSync(join(here.stateDir, "workspace"));
+    assert.deepEqual(
+      [names.includes("MEMORY.md") || names.includes("SOUL.md"), names.includes(".openclaw")],
+      [true, false],
+    );
+    const { code, stdout } = await here.run("config", "get", "agents.defaults.workspace", "--json");
+    assert.deepEqual([code, JSON.parse(stdout)], [0, join(here.stateDir, "workspace")]);
+  });
+
+  it("finishes a switch that was killed between its two steps at the next start", async (t) => {
+    const here = place(t);
+    await here.report();
+    renameSync(here.stateDir, `${here.stateDir}.imported`);
+    await withGateway(t, here, async (client) => {
+      const { sessions } = (await client.request("sessions.list", {})) as { sessions: unknown[] };
+      assert.equal(sessions.length, 7);
+    });
+  });
+
+  it("removes what an import left that was killed", async (t) => {
+    const here = place(t);
+    const left = `${here.stateDir}.import-999999999-x`;
+    put(join(left, "svc.json"), "{}");
+    await here.report();
+    assert.deepEqual(
+      readdirSync(dirname(left)).filter((name) => name.startsWith(".svc")),
+      [".svc"],
+    );
+  });
+});
+
+describe("svc import report", () => {
+  it("shows the newest import, and refuses an id that is unknown", async (t) => {
+    const here = place(t);
+    const none = await here.run("import", "report");
+    assert.deepEqual([none.code, none.stderr.includes("no import was made")], [1, true]);
+    const { id } = await here.report();
+    const shown = await here.run("import", "report");
+    assert.match(shown.stdout, /sessions 8/);
+    const unknown = await here.run("import", "report", "yesterday");
+    assert.ok(unknown.stderr.includes(`imports: ${id}`), unknown.stderr);
+  });
+});
+
+function picked(message: object): { readonly role: string; readonly content: unknown } {
+  const { role, content } = message as { role: string; content: unknown };
+  return { role, content };
+}
