@@ -12,7 +12,6 @@ import { methods } from "./samples.ts";
 /** Params that are valid except for the thing they name. */
 const named: readonly (readonly [method: string, params: object, message?: RegExp])[] = [
   ["agent", { message: "x", idempotencyKey: "k1", agentId: "nope" }],
-  ["agent", { message: "x", idempotencyKey: "k2", sessionId: "nope" }],
   ["agent.identity.get", { agentId: "nope" }],
   ["agents.update", { agentId: "nope", name: "x" }],
   ["agents.delete", { agentId: "nope" }],
