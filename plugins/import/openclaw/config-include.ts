@@ -21,7 +21,7 @@ interface Place {
 /**
  * The value of a file with all included files.
  * @param directory no file outside of it is read
- * @throws GatewayError `INVALID_REQUEST` with `details.code` `UNREADABLE`: the file and the reason
+ * @throws GatewayError `IMPORT_UNREADABLE` with the file and the reason
  */
 export async function readConfigText(text: string, path: string, directory: string): Promise<Values> {
   const value = await expand(await parse(text, path), { path, directory, depth: 0 });

@@ -104,14 +104,15 @@ function amount(title: string, added: number, skipped: number): string {
 
 /** One line for all items with the same reason and the same next step. */
 function grouped(items: readonly ImportItem[]): string[] {
-  const groups = new Map<string, string[]>();
+  const groups = new Map<string, { readonly kind: string; readonly text: string; readonly ids: string[] }>();
   for (const { kind, id, reason, next } of items) {
     const why = reason === undefined ? "" : `: ${reason}`;
-    const group = `${kind}\n${why}${next === undefined ? "" : `   Next: ${next}`}`;
-    groups.set(group, [...(groups.get(group) ?? []), id]);
+    const text = `${why}${next === undefined ? "" : `   Next: ${next}`}`;
+    const group = groups.get(kind + text);
+    if (group) group.ids.push(id);
+    else groups.set(kind + text, { kind, text, ids: [id] });
   }
-  return [...groups].map(([group, ids]) => {
-    const [kind, text] = group.split("\n");
+  return [...groups.values()].map(({ kind, text, ids }) => {
     const others = ids.length > NAMED ? ` and ${ids.length - NAMED} more` : "";
     return `${kind} ${ids.slice(0, NAMED).join(", ")}${others}${text}`;
   });

@@ -110,6 +110,13 @@ async function refuseRunning(
       `the state is in PostgreSQL, and ${name} is imported into a state directory\nNext: unset SVC_DATABASE_URL, import, then: svc storage copy --to <address>`,
     );
   }
+  const path = process.env["SVC_CONFIG_PATH"]?.trim();
+  if (path) {
+    throw refusal(
+      "IMPORT_STATE_IN_USE",
+      `gateways here use the configuration ${path}, and an import writes svc.json in the state directory\nNext: unset SVC_CONFIG_PATH, import, then move svc.json there`,
+    );
+  }
   const own = await holder();
   if (own) {
     const who = own.pid === undefined ? "" : `: process ${own.pid}`;

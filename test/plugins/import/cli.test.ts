@@ -254,6 +254,23 @@ describe("svc import openclaw", () => {
     assert.ok(!existsSync(here.stateDir));
   });
 
+  it("refuses when the gateway reads another configuration, or a state in PostgreSQL", async (t) => {
+    const { home, stateDir } = place(t);
+    for (const env of [
+      { SVC_CONFIG_PATH: join(home, "own.json") },
+      { SVC_DATABASE_URL: "postgres://nobody@127.0.0.1/x" },
+    ]) {
+      const { code, stderr } = await svc(stateDir, ["import", "openclaw"], {
+        HOME: home,
+        SVC_DATABASE_URL: "",
+        ...env,
+      });
+      assert.equal(code, 4);
+      assert.match(stderr, /Next: unset SVC_(?:CONFIG_PATH|DATABASE_URL), import, then/);
+    }
+    assert.ok(!existsSync(stateDir));
+  });
+
   it("refuses while a gateway uses the state directory", async (t) => {
     const here = place(t);
     const gateway = await startGatewayProcess(here.stateDir, { HOME: here.home, SVC_DATABASE_URL: "" });
