@@ -153,6 +153,7 @@ export default definePlugin({
       await telling.catchUp();
       await beats.catchUp();
       await folding.checkAll();
+      await lead();
       await wakeLeft();
     });
     gateway.extend(Retention, "heartbeat-events", EVENT_RETENTION);
@@ -160,9 +161,11 @@ export default definePlugin({
 
     let isOpen = false;
     let leads = false;
+    let hasLeft = false;
     /** One gateway runs the heartbeats. */
     const lead = async () => {
-      if (!isOpen || leads || !(await owner?.take(SCHEDULE))) return;
+      if (!isOpen || leads || !owner || !(await owner.take(SCHEDULE))) return;
+      if (!isOpen) return owner.release(SCHEDULE); // left meanwhile
       await schedule.open();
       leads = true;
     };
@@ -173,6 +176,7 @@ export default definePlugin({
     };
     // Like runs from before a restart, heartbeats wait until the tools of all plugins are available.
     const open = async () => {
+      if (hasLeft) return;
       isOpen = true;
       wakes.open();
       await lead();
@@ -190,6 +194,7 @@ export default definePlugin({
       () => ownership,
       async () => {
         isOpen = leads = false;
+        hasLeft = true;
         schedule.stop();
         await owner?.release(SCHEDULE);
       },
