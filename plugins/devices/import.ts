@@ -135,6 +135,7 @@ function givenOf(device: DeviceRecord, tokens: readonly TokenRecord[], key: Uint
       scopes: [...token.scopes],
       value: tokenValue(key, token),
       createdAt: token.rotatedAtMs ?? token.createdAtMs,
+      ...(token.adopted === undefined ? {} : { former: true }),
     })),
     createdAt: createdAtMs,
     approvedAt: approvedAtMs,

@@ -1,6 +1,9 @@
-/** `svc import`: brings the state of another gateway here, and shows what an import did. */
+/** `svc import` and `svc export`: bring the state of another gateway here, show what an import did, and write the state for another gateway. */
+import { resolve } from "node:path";
 import type { ImportReport } from "@svc/kit/import";
-import { defineCommands, show } from "@svc/sdk/cli";
+import { invalidRequest } from "@svc/sdk";
+import { askYes, canAsk, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
+import type { ExportReport } from "./openclaw/export.ts";
 
 const EXIT_CODES = {
   IMPORT_UNPROTECTED: 3,
@@ -23,6 +26,8 @@ export default defineCommands([
       { flags: "--copy-workspace", description: "copy the workspaces (default: agents use them where they are)" },
       { flags: "--without <key>", description: "leave out a setting that promises protection", repeatable: true },
       { flags: "--without-config", description: "take the data, not the configuration" },
+      { flags: "--people", description: "add the people whom a code let in to allowFrom of their channels" },
+      { flags: "--try-code", description: "load the transforms of webhooks, and report their problems" },
       { flags: "--anyway", description: "read the state of a version that is newer than the reader knows" },
     ],
     help: [
@@ -45,10 +50,12 @@ export default defineCommands([
         without: new Set(Array.isArray(options["without"]) ? options["without"].map(String) : []),
         withoutConfig: isOn("withoutConfig"),
         copyWorkspace: isOn("copyWorkspace"),
+        people: isOn("people"),
         anyway: isOn("anyway"),
       });
       try {
-        const report = await runImport(source, context, { dryRun: isOn("dryRun"), merge: isOn("merge") });
+        const how = { dryRun: isOn("dryRun"), merge: isOn("merge"), tryCode: isOn("tryCode") };
+        const report = await runImport(source, context, how);
         show(context, report, (value) => [...reportLines(value), ...afterwards(value)]);
       } finally {
         await source.close();
@@ -66,7 +73,52 @@ export default defineCommands([
       show(context, await readReport(context.stateDir, context.args[0]), reportLines);
     },
   },
+  {
+    name: "export openclaw",
+    summary: "Write the state as a state directory of OpenClaw 2026.3",
+    isLocal: true,
+    exitCodes: EXIT_CODES,
+    options: [
+      { flags: "--to <dir>", description: "the new directory; it must not exist", required: true },
+      { flags: "--yes", description: "do not ask: the directory has the keys and the tokens of devices as text" },
+    ],
+    help: [
+      "Writes conversations, jobs, devices, command policy, wake words, transforms, skills and settings; copies workspaces in the state directory.",
+      "The state stays as it is. Stop the gateway first: what it writes during the export would be missing.",
+    ],
+    examples: ["svc gateway stop && svc export openclaw --to ~/openclaw-back"],
+    async run(context) {
+      const to = resolve(String(context.options["to"]));
+      const { itemLines, runExport } = await import("@svc/kit/import");
+      const { writeOpenClaw } = await import("./openclaw/export.ts");
+      const { refuseSource } = await import("./openclaw/find.ts");
+      refuseSource(to);
+      if (!(await isAgreed(to, context))) {
+        context.note("Nothing was written.");
+        return 1;
+      }
+      const report = await runExport(to, context, (state, directory) => writeOpenClaw(state, { directory, place: to }));
+      show(context, { directory: to, ...report }, ({ leftOut }) => [
+        ...writtenLines(report),
+        ...itemLines(leftOut).map((line) => `left out   ${line}`),
+        `Next: OPENCLAW_STATE_DIR=${to} openclaw gateway run`,
+      ]);
+      return 0;
+    },
+  },
 ]);
+
+async function isAgreed(to: string, context: CommandContext): Promise<boolean> {
+  if (context.options["yes"] === true) return true;
+  const what = `${to} will have the keys of models and the tokens of devices as text.`;
+  if (canAsk(context)) return askYes(`${what} Write it?`, context);
+  return invalidRequest(`${what}\nNext: repeat the command with --yes`);
+}
+
+function writtenLines({ format, written }: ExportReport): string[] {
+  const counts = Object.values(written).filter(({ count }) => count > 0);
+  return [`${format}   ${counts.map(({ title, count }) => `${title} ${count}`).join("   ")}`];
+}
 
 function afterwards({ dryRun, source, stateDir, formerState, id, tookMs }: ImportReport): string[] {
   if (dryRun)

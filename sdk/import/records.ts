@@ -86,6 +86,12 @@ export const DeviceRecord = Type.Object({
       scopes: Type.Array(Type.String()),
       value: Type.String({ minLength: 1, description: "what the device sends; only its digest is stored" }),
       createdAt: Moment,
+      former: Type.Optional(
+        Type.Boolean({
+          description:
+            "of a given record: the device still sends the token of the gateway that it was imported from, and gets `value` at its next connect",
+        }),
+      ),
     }),
   ),
   createdAt: Moment,

@@ -1,10 +1,11 @@
 /** Places in a configuration: paths, patterns of paths, and the values at them. */
+import { isRecord } from "./values.ts";
 
 export type Values = Record<string, unknown>;
 export type Path = readonly (string | number)[];
 
 export function isValues(value: unknown): value is Values {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value);
 }
 
 /** `["agents", "list", 0, "id"]` -> `agents.list[0].id`. */

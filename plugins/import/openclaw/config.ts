@@ -13,6 +13,7 @@ import { type AgentCredentials, convertModels } from "./config-models.ts";
 import { at, compact, cut, dotted, fits, leaves, prune, put, type Values } from "./config-paths.ts";
 import { settle } from "./config-settle.ts";
 import { fillVariables, IMPORTED, noteVariables, readVariables, usedSecrets } from "./config-variables.ts";
+import { addPeople, type LetIn } from "./people.ts";
 import { WITHOUT } from "./config-without.ts";
 
 export type { Unprotected } from "./config-settle.ts";
@@ -31,6 +32,8 @@ export interface ConfigSource {
   readonly without: ReadonlySet<string>;
   readonly agents: readonly AgentCredentials[];
   readonly dotEnv: Readonly<Record<string, string>>;
+  /** People that are added to `allowFrom`. */
+  readonly people: readonly LetIn[];
   /** Validates a candidate as `svc config validate <file> --json` does. */
   check(config: Values): Promise<CheckedConfig>;
 }
@@ -46,6 +49,7 @@ export async function convertConfig(source: ConfigSource): Promise<ConvertedSett
   const variables = readVariables(draft, source);
   convertAgents(draft, source);
   convertChannels(draft);
+  addPeople(draft, source.people);
   convertModels(draft, source.agents, variables);
   fillVariables(draft, variables);
   removeListed(draft);

@@ -61,9 +61,10 @@ export async function* conversationRecords(
     yield* inBatches("transcript", parts(sessionId, read.messages, read.compactions));
     yield* cutOff(sessionId, read, key, session.updatedAt);
   }
-  for (const { name, sessionId, key, reason, at, read: open } of store.archived(given)) {
+  for (const { name, sessionId, key: guessed, reason, at, read: open } of store.archived(given)) {
     const whole = await open();
     if (!whole) continue;
+    const key = whole.key ?? guessed;
     // A copy from before a cut repeats what the session still shows.
     const read = without(whole, given.messages.get(sessionId));
     if (read.messages.length === 0 && read.former.length === 0) {

@@ -5,9 +5,9 @@ import { connect } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import type { RunningSource } from "@svc/kit/import";
-import { lazy } from "@svc/sdk";
+import { invalidRequest, lazy } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
-import { isAlive } from "@svc/sdk/files";
+import { isAlive, isInside } from "@svc/sdk/files";
 import type { StateFiles } from "./state-files.ts";
 import { isRecord, numberIn, textIn } from "./values.ts";
 
@@ -29,6 +29,15 @@ export async function findState(given: string | undefined, env: NodeJS.ProcessEn
   throw refusal("IMPORT_UNREADABLE", `${directory} ${why}\nNext: svc import openclaw --from <state directory>`, {
     path: directory,
   });
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for a place inside the state directory of the user's own OpenClaw */
+export function refuseSource(place: string, env: NodeJS.ProcessEnv = process.env): void {
+  const named = env["OPENCLAW_STATE_DIR"]?.trim();
+  const own = [join(homedir(), ".openclaw"), ...(named ? [resolve(named)] : [])];
+  const inside = own.find((directory) => isInside(directory, place));
+  if (inside !== undefined)
+    invalidRequest(`${place} is inside ${inside}, which stays as it is\nNext: name another directory with --to`);
 }
 
 /** How the state is stored. `database`: the files of newer versions. */

@@ -7,7 +7,6 @@ import type { StateFiles } from "./state-files.ts";
 const COPIED = ["hooks/transforms", "skills"] as const;
 /** Modules that import the other product cannot run here. */
 const IMPORTS_IT = /["']openclaw(?:\/[^"']*)?["']/;
-const ALLOWED = /^(.+?)(?:-[^-]+)?-allowFrom\.json$/;
 
 export async function copiedFiles(
   { directory, names }: StateFiles,
@@ -43,19 +42,6 @@ export async function leftBehind(files: StateFiles): Promise<ImportItem[]> {
         `svc channels login --channel ${name}`,
       ),
     );
-  for (const name of await names("credentials", "file")) {
-    const channel = ALLOWED.exec(name)?.[1];
-    const people = channel === undefined ? 0 : await peopleIn(name, files);
-    if (people > 0)
-      items.push(
-        drop(
-          "people",
-          name,
-          `${people} people were let in by code`,
-          `add them to channels.${channel}.allowFrom, or let them ask again`,
-        ),
-      );
-  }
   for (const name of [...(await names("extensions", "directory")), ...(await names("npm/projects", "directory"))])
     items.push(
       drop("plugin", name, "a plugin of another program cannot be loaded", "svc plugins list shows what is here"),
@@ -76,10 +62,4 @@ export async function leftBehind(files: StateFiles): Promise<ImportItem[]> {
       });
   }
   return items;
-}
-
-async function peopleIn(name: string, { json }: StateFiles): Promise<number> {
-  const value = await json(`credentials/${name}`).catch(() => undefined);
-  const list = Array.isArray(value) ? value : Object(value)["allowFrom"];
-  return Array.isArray(list) ? list.length : 0;
 }

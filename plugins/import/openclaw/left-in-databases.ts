@@ -19,7 +19,6 @@ export function* leftInDatabases({ state, agents }: Databases): Generator<Import
       reason: `HEARTBEAT.md of agent ${agentId} moved from its workspace into the database`,
       next: `copy ${file.name} from the directory of this report to the workspace as HEARTBEAT.md`,
     };
-  yield* people(state);
   yield* logins(state);
   const databases = [state, ...agents.flatMap(({ database }) => database ?? [])];
   for (const { name, missing } of databases)
@@ -47,18 +46,6 @@ export function heartbeatFiles(state: Database): Map<string, { readonly name: st
       files.set(agentId, { name: `HEARTBEAT-${agentId.replaceAll(/[^\w-]/g, "_")}.md`, text: row["content"] });
   }
   return files;
-}
-
-function* people(state: Database): Generator<ImportItem> {
-  const rows = state.rows("channel_pairing_allow_entries", ["channel_key", "account_id"]);
-  for (const [id, count] of counted(rows, (row) => `${String(row["channel_key"])} ${String(row["account_id"])}`))
-    yield {
-      kind: "people",
-      id,
-      action: "drop",
-      reason: `${count} people were let in by code`,
-      next: `add them to channels.${id.split(" ")[0]}.allowFrom, or let them ask again`,
-    };
 }
 
 /** Only their names are read. */

@@ -10,6 +10,7 @@ import { findState, formatOf, hasAny, runningOn, versionOf } from "./find.ts";
 import type { Databases } from "./database.ts";
 import { copiedFiles, leftBehind } from "./left-behind.ts";
 import { marchRecords, sessionsFile, STORES } from "./march.ts";
+import { letInByDatabase, letInByFiles, peopleItem } from "./people.ts";
 import { type StateFiles, stateFiles } from "./state-files.ts";
 import { isRecord, numberIn, textIn } from "./values.ts";
 
@@ -22,11 +23,18 @@ export interface OpenClawOptions {
   readonly withoutConfig: boolean;
   /** Copy workspaces; default: use them where they are. */
   readonly copyWorkspace: boolean;
+  /** Add the people whom a code let in to `allowFrom`. */
+  readonly people: boolean;
   /** Read a newer version. */
   readonly anyway: boolean;
 }
 
-const CONFIG = "openclaw.json";
+/** Files of the report directory, and of the state directory that an export writes. */
+export const CONFIG = "openclaw.json";
+export const DOT_ENV = ".env";
+/** In the report directory. */
+const profilesFile = (agentId: string) => `auth-profiles-${agentId}.json`;
+export const profilesOwner = (name: string) => /^auth-profiles-(.+)\.json$/u.exec(name)?.[1];
 /** The port of a gateway without the setting. */
 const PORT = 18_789;
 
@@ -52,6 +60,19 @@ export async function openClawSource(options: OpenClawOptions): Promise<ImportSo
     format === "files"
       ? undefined
       : (opening ??= loadDatabases().then(({ openDatabases }) => openDatabases(files, options.anyway)));
+  const people = async () => {
+    const opened = await databases();
+    const stored = opened ? letInByDatabase(opened.state) : [];
+    return [...(await letInByFiles(files)), ...stored];
+  };
+  /** For the way back. */
+  const credentials = async () => {
+    const profiles = (await authProfiles(files, await databases())).flatMap(({ id, authProfiles: own }) =>
+      own === undefined ? [] : [[profilesFile(id), JSON.stringify(own)] as const],
+    );
+    const dotEnv = await files.text(DOT_ENV);
+    return { ...(dotEnv === undefined ? {} : { [DOT_ENV]: dotEnv }), ...Object.fromEntries(profiles) };
+  };
   return {
     name: version === undefined ? "OpenClaw" : `OpenClaw ${version}`,
     directory,
@@ -72,7 +93,8 @@ export async function openClawSource(options: OpenClawOptions): Promise<ImportSo
         env: process.env,
         without: options.without,
         agents: await authProfiles(files, await databases()),
-        dotEnv: { ...parseEnv((await files.text(".env")) ?? "") } as Record<string, string>, // it gives texts only
+        dotEnv: { ...parseEnv((await files.text(DOT_ENV)) ?? "") } as Record<string, string>, // it gives texts only
+        people: options.people ? await people() : [],
         check,
       });
       if (options.copyWorkspace) workspaces = workspacesOf(settings.config);
@@ -80,6 +102,7 @@ export async function openClawSource(options: OpenClawOptions): Promise<ImportSo
     },
     async *records(settings, tell) {
       for (const item of await leftBehind(files)) tell(item);
+      for (const one of await people()) tell(peopleItem(one, settings.config));
       const reading = { files, channels: channelsOf(settings.config), tell };
       const opened = await databases();
       yield* opened ? (await loadDatabases()).latestRecords({ ...reading, databases: opened }) : marchRecords(reading);
@@ -89,7 +112,7 @@ export async function openClawSource(options: OpenClawOptions): Promise<ImportSo
       const opened = await databases();
       const moved = opened ? (await loadDatabases()).heartbeatFiles(opened.state).values() : [];
       return {
-        ...(text === undefined ? {} : { [CONFIG]: text }),
+        ...(text === undefined ? {} : { [CONFIG]: text, ...(await credentials()) }),
         ...Object.fromEntries([...moved].map((file) => [file.name, file.text])),
       };
     },

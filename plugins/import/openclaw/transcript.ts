@@ -19,6 +19,8 @@ export interface ReadTranscript {
   readonly compactions: NonNullable<TranscriptRecord["compactions"]>;
   /** What was on the path before each `reset`, the oldest first: the model does not see it. */
   readonly former: readonly FormerConversation[];
+  /** Key of the session, which an export of this gateway notes. */
+  readonly key: string | undefined;
   /** The last choices in the transcript. */
   readonly name: string | undefined;
   readonly model: { readonly provider: string; readonly id: string } | undefined;
@@ -33,6 +35,9 @@ export interface FormerConversation extends Pick<ReadTranscript, "messages" | "c
   /** epoch ms of the reset */
   readonly at: number;
 }
+
+/** Field of the first line of a transcript that an export writes. File names have no session keys. */
+export const SESSION_KEY = "sessionKey";
 
 /** Entries of a file with one JSON value a line. A line that is no JSON object is left out and counted. */
 export function parseLines(text: string): { readonly entries: readonly SourceEntry[]; readonly damaged: number } {
@@ -79,6 +84,7 @@ export function readTranscript(all: readonly SourceEntry[], isDamaged = false): 
     branches: unique(branches),
     compactions,
     former: conversations.filter((one) => one.messages.length > 0),
+    key: textIn(all.find(({ type }) => type === "session")?.[SESSION_KEY]),
     name: textIn(last("session_info")?.["name"]),
     model: provider !== undefined && id !== undefined ? { provider, id } : undefined,
     thinking: textIn(last("thinking_level_change")?.["thinkingLevel"]),
@@ -190,7 +196,7 @@ function converted(message: SourceEntry, at: number): Stored | undefined {
 }
 
 /** Providers and models of messages that the source itself wrote. */
-const INJECTED: ReadonlySet<unknown> = new Set(["gateway-injected", "delivery-mirror"]);
+export const INJECTED: ReadonlySet<unknown> = new Set(["gateway-injected", "delivery-mirror"]);
 
 function assistant(message: SourceEntry, timestamp: number): Stored {
   const { provider, model } = message;

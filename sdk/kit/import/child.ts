@@ -18,11 +18,12 @@ const OF_THE_START = ["last-good-config.json", "credentials/ended-credentials.js
 type Values = Readonly<Record<string, unknown>>;
 
 /** Only the settings by which records are checked: agents, time zone, names of sessions. Nothing runs by itself, and no network is used. */
-function quiet({ agents = {}, session = {} }: Values): Values {
+function quiet({ agents = {}, session = {}, hooks }: Values, withHooks: boolean): Values {
   const { defaults = {}, list } = agents as { readonly defaults?: Values; readonly list?: readonly Values[] };
   const { mainKey, scope } = session as Values; // both sections were validated
   return {
     update: { checkOnStart: false },
+    ...(withHooks && hooks !== undefined ? { hooks } : {}),
     session: { ...(mainKey === undefined ? {} : { mainKey }), ...(scope === undefined ? {} : { scope }) },
     agents: {
       defaults: { ...defaults, heartbeat: { every: "0m" } },
@@ -34,19 +35,21 @@ function quiet({ agents = {}, session = {} }: Values): Values {
 /**
  * Runs `work` with a client of a gateway on the state directory, which has stopped afterwards.
  * @param settings the new configuration, validated
+ * @param withHooks loads the transforms of webhooks, too
  * @throws GatewayError `UNAVAILABLE` with the output of the gateway if it does not start
  */
 export async function withGatewayOn<T>(
   stateDir: string,
   settings: Values,
   work: (client: GatewayClient) => Promise<T>,
+  withHooks = false,
 ): Promise<T> {
   const token = randomBytes(32).toString("base64url");
   const config = join(stateDir, CONFIG);
   const report = join(stateDir, REPORT);
   await rm(report, { force: true });
   const former = await Promise.all(OF_THE_START.map((name) => readFile(join(stateDir, name)).catch(() => undefined)));
-  await writeFile(config, JSON.stringify(quiet(settings)), { mode: 0o600 });
+  await writeFile(config, JSON.stringify(quiet(settings, withHooks)), { mode: 0o600 });
   const gateway = startGateway(["gateway", "run", "--port", "0"], {
     SVC_STATE_DIR: stateDir,
     SVC_CONFIG_PATH: config,

@@ -38,6 +38,8 @@ export interface ImportReport {
 /** Directory of reports in a state directory. */
 export const IMPORTS = "imports";
 export const REPORT = "report.json";
+/** The settings that the import wrote; beside the report. */
+export const CONVERTED = "converted.json";
 /** Choice: lines of items, and ids in one of them; the others are counted. */
 const SHOWN = 20;
 const NAMED = 3;
@@ -69,7 +71,7 @@ export function reportLines(report: ImportReport): string[] {
   const settings =
     setting &&
     Object.entries(SETTING_WORDS).flatMap(([action, words]) => wordsOf(setting[action as ImportAction], words));
-  const people = grouped(items.filter(({ action, next }) => next !== undefined || action === "refuse"));
+  const people = itemLines(items.filter(({ action, next }) => next !== undefined || action === "refuse"));
   const rows: [string, readonly string[]][] = [
     [dryRun ? "will be taken" : "taken", [taken.join("   ")]],
     ["settings", settings ? [settings.join("   ")] : []],
@@ -103,7 +105,7 @@ function amount(title: string, added: number, skipped: number): string {
 }
 
 /** One line for all items with the same reason and the same next step. */
-function grouped(items: readonly ImportItem[]): string[] {
+export function itemLines(items: readonly ImportItem[]): string[] {
   const groups = new Map<string, { readonly kind: string; readonly text: string; readonly ids: string[] }>();
   for (const { kind, id, reason, next } of items) {
     const why = reason === undefined ? "" : `: ${reason}`;
@@ -118,14 +120,19 @@ function grouped(items: readonly ImportItem[]): string[] {
   });
 }
 
+/** Ids of the imports into a state directory, the oldest first. */
+export async function importsOf(stateDir: string): Promise<readonly string[]> {
+  const names: readonly string[] = await readdir(join(stateDir, IMPORTS)).catch(() => []);
+  return names.toSorted();
+}
+
 /**
  * The report of an import.
  * @param id default: the newest one
  * @throws GatewayError `NOT_FOUND`
  */
 export async function readReport(stateDir: string, id?: string): Promise<ImportReport> {
-  const names: readonly string[] = await readdir(join(stateDir, IMPORTS)).catch(() => []);
-  const found = names.toSorted();
+  const found = await importsOf(stateDir);
   const name = id ?? found.at(-1);
   if (name === undefined || !found.includes(name))
     return notFound(`no import ${id ?? "was made"} in ${stateDir}; imports: ${found.join(", ") || "none"}`);

@@ -4,13 +4,14 @@
  */
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { unavailable } from "@svc/sdk";
+import { isGatewayError, unavailable } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
 import { refusal } from "@svc/sdk/errors";
 import { type ImportOutcome, imports } from "@svc/sdk/import";
+import { webhooks } from "@svc/sdk/webhooks";
 import { withGatewayOn } from "./child.ts";
-import { addedBy, countsOf, IMPORTS, type ImportReport, REPORT } from "./report.ts";
+import { addedBy, CONVERTED, countsOf, IMPORTS, type ImportReport, REPORT } from "./report.ts";
 import { stagedConfig } from "./settings.ts";
 import { type ImportBatch, type ImportItem, type ImportSource, inBatches } from "./source.ts";
 import { copyFiles, copyState, createStaging, removeTree, switchTo } from "./staging.ts";
@@ -20,6 +21,8 @@ export interface ImportOptions {
   readonly dryRun: boolean;
   /** Add to conversations and devices that are here. What is here wins. */
   readonly merge: boolean;
+  /** Load the transforms of webhooks, and report their problems. Code of the source runs. Default false. */
+  readonly tryCode?: boolean;
 }
 
 export type ImportContext = Pick<CommandContext, "stateDir" | "holder" | "json" | "note">;
@@ -36,7 +39,7 @@ const TELL_MS = 1_000;
 export async function runImport(
   source: ImportSource,
   context: ImportContext,
-  { dryRun, merge }: ImportOptions,
+  { dryRun, merge, tryCode = false }: ImportOptions,
 ): Promise<ImportReport> {
   const { stateDir } = context;
   const started = performance.now();
@@ -56,14 +59,20 @@ export async function runImport(
       yield* inBatches("secret", settings.secrets);
       yield* source.records(settings, items.add);
     }
-    const titles = await withGatewayOn(staging, written.config, async (client) => {
-      const before = await kindsOf(client);
-      if (!merge) refuseInUse(before, stateDir);
-      const kinds = new Set(before.map(({ kind }) => kind));
-      const added = await take(client, kinds, batches(), items.add, context);
-      await verify(client, before, added);
-      return new Map(before.map(({ kind, title }) => [kind, title]));
-    });
+    const titles = await withGatewayOn(
+      staging,
+      written.config,
+      async (client) => {
+        const before = await kindsOf(client);
+        if (!merge) refuseInUse(before, stateDir);
+        const kinds = new Set(before.map(({ kind }) => kind));
+        const added = await take(client, kinds, batches(), items.add, context);
+        await verify(client, before, added);
+        if (tryCode) for (const item of await problemsOfCode(client)) items.add(item);
+        return new Map(before.map(({ kind, title }) => [kind, title]));
+      },
+      tryCode,
+    );
     const { name, directory, format, halfMoved, stop, start } = source;
     const report: ImportReport = {
       id,
@@ -81,6 +90,7 @@ export async function runImport(
     await keep(join(staging, IMPORTS, id), {
       [REPORT]: report,
       "kept.json": settings.kept,
+      [CONVERTED]: settings.config,
       "svc.json.before": config.former,
       ...(await source.original()),
     });
@@ -92,9 +102,9 @@ export async function runImport(
 }
 
 async function refuseRunning(
-  { name, directory, stop }: ImportSource,
+  { directory, stop }: ImportSource,
   running: Awaited<ReturnType<ImportSource["running"]>>,
-  { stateDir, holder }: ImportContext,
+  context: ImportContext,
 ): Promise<void> {
   if (running) {
     const who = running.pid === undefined ? "" : `, process ${running.pid}`;
@@ -104,12 +114,7 @@ async function refuseRunning(
       { pid: running.pid },
     );
   }
-  if (process.env["SVC_DATABASE_URL"]?.trim()) {
-    throw refusal(
-      "IMPORT_STATE_IN_USE",
-      `the state is in PostgreSQL, and ${name} is imported into a state directory\nNext: unset SVC_DATABASE_URL, import, then: svc storage copy --to <address>`,
-    );
-  }
+  await refuseOwnGateway(context, "import");
   const path = process.env["SVC_CONFIG_PATH"]?.trim();
   if (path) {
     throw refusal(
@@ -117,6 +122,14 @@ async function refuseRunning(
       `gateways here use the configuration ${path}, and an import writes svc.json in the state directory\nNext: unset SVC_CONFIG_PATH, import, then move svc.json there`,
     );
   }
+}
+
+/** @throws GatewayError `IMPORT_SOURCE_RUNS`, `IMPORT_STATE_IN_USE` */
+export async function refuseOwnGateway(
+  { stateDir, holder }: Pick<ImportContext, "stateDir" | "holder">,
+  work: "import" | "export",
+): Promise<void> {
+  if (process.env["SVC_DATABASE_URL"]?.trim()) throw refusal("IMPORT_STATE_IN_USE", IN_POSTGRESQL[work]);
   const own = await holder();
   if (own) {
     const who = own.pid === undefined ? "" : `: process ${own.pid}`;
@@ -124,9 +137,17 @@ async function refuseRunning(
   }
 }
 
-type Kinds = Awaited<ReturnType<typeof kindsOf>>;
+const IN_POSTGRESQL = {
+  import:
+    "the state is in PostgreSQL, and an import goes into a state directory\nNext: unset SVC_DATABASE_URL, import, then: svc storage copy --to <address>",
+  export:
+    "the state is in PostgreSQL, and an export reads a state directory\nNext: svc storage copy --from <address>, unset SVC_DATABASE_URL, then export",
+};
 
-async function kindsOf(client: GatewayClient) {
+/** The kinds of records of a gateway. */
+export type Kinds = Awaited<ReturnType<typeof kindsOf>>;
+
+export async function kindsOf(client: GatewayClient) {
   return (await client.call(imports.kinds, {}, { timeoutMs: 0 })).kinds;
 }
 
@@ -195,6 +216,24 @@ async function verify(client: GatewayClient, before: Kinds, added: number): Prom
   const found = sum(await kindsOf(client)) - sum(before);
   if (found !== added)
     unavailable(`${added} records were taken, and ${found} are stored; nothing was changed\nNext: svc doctor`);
+}
+
+/** One item for each problem of the webhooks, or for the reason why they were not checked. */
+async function problemsOfCode(client: GatewayClient): Promise<ImportItem[]> {
+  const next = "svc hooks check";
+  try {
+    const { problems } = await client.call(webhooks.check, {}, { timeoutMs: 0 });
+    return problems.map(({ path, message }) => ({
+      kind: "transform",
+      id: path,
+      action: "keep",
+      reason: message,
+      next,
+    }));
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    return [{ kind: "transform", id: "hooks", action: "keep", reason: `not checked: ${error.message}`, next }];
+  }
 }
 
 /** Writes the report directory, mode 0700, its files 0600. */

@@ -105,6 +105,6 @@ export async function switchTo(staging: string, stateDir: string, id: string): P
   return former;
 }
 
-async function isThere(path: string): Promise<boolean> {
+export async function isThere(path: string): Promise<boolean> {
   return (await lstatOf(path)) !== undefined;
 }

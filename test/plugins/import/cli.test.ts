@@ -1,23 +1,16 @@
 /** `svc import openclaw` and `svc import report`, as a person runs them on the state of a real gateway. */
 // own process: it runs commands
 import assert from "node:assert/strict";
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
-import type { GatewayClient } from "@svc/sdk/client";
+import { describe, it } from "node:test";
 import type { ImportReport } from "@svc/kit/import";
+import { startFakeModelServer } from "@svc/sdk/testing";
 import { put } from "../../directory.ts";
+import { freePort } from "../../free-port.ts";
 import { startGatewayProcess } from "../../gateway-process.ts";
-import { type OpenClawState, openClawHome, pathsIn, SECRETS } from "../../openclaw-state.ts";
+import { place, withGateway } from "../../import-place.ts";
+import { pathsIn, SECRETS } from "../../openclaw-state.ts";
 import { svc } from "../../run-svc.ts";
 import { treeLines } from "../../tree-hash.ts";
 
@@ -34,52 +27,9 @@ function assertSame(now: readonly string[], before: readonly string[]): void {
   assert.equal(now.length, before.length);
 }
 
-interface Place extends OpenClawState {
-  /** State directory of the new gateway; it does not exist. */
-  readonly stateDir: string;
-  run(...words: readonly string[]): ReturnType<typeof svc>;
-  /** The report of an import, as `--json` prints it. */
-  report(...words: readonly string[]): Promise<ImportReport>;
-}
-
-function place(t: TestContext, fixture?: string): Place {
-  const made = openClawHome(t, fixture);
-  const stateDir = join(made.home, ".svc");
-  const temporary = join(made.home, "tmp");
-  mkdirSync(temporary);
-  const env = { HOME: made.home, SVC_DATABASE_URL: "", TMPDIR: temporary };
-  const run = (...words: readonly string[]) => svc(stateDir, words, env);
-  return {
-    ...made,
-    stateDir,
-    run,
-    async report(...words) {
-      const { code, stdout, stderr } = await run("import", "openclaw", "--json", ...words);
-      assert.equal(code, 0, stderr + stdout);
-      return JSON.parse(stdout) as ImportReport;
-    },
-  };
-}
-
 /** `<title> <added>` by kind. */
 const added = ({ counts }: ImportReport) =>
   Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, count.added]));
-
-async function withGateway<T>(t: TestContext, { stateDir, home }: Place, work: (client: GatewayClient) => Promise<T>) {
-  const gateway = await startGatewayProcess(
-    stateDir,
-    { HOME: home, SVC_SKIP_CRON: "1", SVC_DATABASE_URL: "" },
-    { token: "gw-throwaway-token-1" },
-  );
-  t.after(() => gateway.kill());
-  const client = await gateway.connect({ scopes: ["operator.admin"] });
-  try {
-    return await work(client);
-  } finally {
-    await client.close();
-    await gateway.kill("SIGTERM");
-  }
-}
 
 /** Sums of the usage in all transcripts of the fixture, archives included; each message once. */
 function usageIn(state: string) {
@@ -322,6 +272,78 @@ describe("svc import openclaw", () => {
     assert.deepEqual(
       [added(report)["session"], report.warnings],
       [8, ["the configuration was not read: --without-config"]],
+    );
+  });
+
+  it("runs the transforms of webhooks as before [A-18]", async (t) => {
+    const here = place(t);
+    await here.report();
+    await withGateway(t, here, async (client) => {
+      const answer = async (payload: object) =>
+        (await client.request("webhooks.try", { mapping: "tr", payload })) as {
+          readonly transformed?: unknown;
+          readonly params?: Readonly<Record<string, unknown>>;
+          readonly response: { readonly status: number };
+        };
+      const { params = {}, response } = await answer({ what: "box" });
+      const { message, name, sessionKey } = params;
+      assert.deepEqual(
+        [message, name, sessionKey, response.status],
+        ["shaped box", "Shape", "agent:main:hook:shape:1", 200],
+      );
+      assert.equal((await answer({ skip: true })).response.status, 204);
+    });
+  });
+
+  it("lets a stranger go on with a conversation after two more commands [A-20]", async (t) => {
+    const here = place(t);
+    const server = await startFakeModelServer({ replies: [{ pieces: ["wel", "come"] }] });
+    t.after(() => server.close());
+    const config = join(here.state, "openclaw.json");
+    const port = await freePort();
+    const text = readFileSync(config, "utf8")
+      .replace("http://127.0.0.1:32100/v1", server.url)
+      .replace("32110", String(port))
+      .replace('{ mode: "daily", atHour: 4 }', '{ mode: "idle", idleMinutes: 9999999 }'); // the fixture is old
+    put(config, text, 0o600);
+    assert.equal((await here.run("import", "openclaw")).code, 0);
+    const chat = async () => {
+      const { code, stdout, stderr } = await here.run("chat", "--message", "hello again");
+      assert.deepEqual([code, stdout.trim()], [0, "welcome"], stderr);
+    };
+    await withGateway(t, here, chat, port);
+    assert.match(JSON.stringify(server.requests[0]), /The user likes tea[\s\S]*FAKE-REPLY: K[\s\S]*hello again/);
+  });
+
+  it("loads transforms with --try-code only, and reports their problems", async (t) => {
+    const here = place(t);
+    const ran = join(here.home, "ran");
+    const code = `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(ran)}, ""); export const other = 1;`;
+    put(join(here.state, "hooks/transforms/shape.mjs"), code);
+    await here.report("--dry-run");
+    assert.ok(!existsSync(ran));
+    const { items } = await here.report("--dry-run", "--try-code");
+    assert.ok(existsSync(ran));
+    const found = items.filter(({ kind }) => kind === "transform");
+    assert.deepEqual(
+      found.map(({ id, action, next }) => [id, action, next]),
+      [["shape.mjs", "keep", "svc hooks check"]],
+    );
+    assert.match(found[0]?.reason ?? "", /shape/);
+  });
+
+  it("adds the people whom a code let in with --people", async (t) => {
+    const here = place(t);
+    put(join(here.state, "credentials/telegram-allowFrom.json"), '{"version":1,"allowFrom":["777"]}', 0o600);
+    const { items } = await here.report("--dry-run");
+    assert.ok(
+      items.some(({ kind, id, action }) => kind === "people" && id === "telegram default" && action === "drop"),
+    );
+    await here.report("--people");
+    const { channels } = JSON.parse(readFileSync(join(here.stateDir, "svc.json"), "utf8"));
+    assert.deepEqual(
+      [channels.telegram.allowFrom, channels.telegram.groupAllowFrom],
+      [["12345678", "777"], ["12345678"]],
     );
   });
 

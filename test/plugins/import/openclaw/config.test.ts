@@ -50,6 +50,7 @@ function convert(t: TestContext, config: Values | string, { without = [], ...sce
     without: new Set(without),
     agents: [],
     dotEnv: {},
+    people: [],
     check: validation(t),
     ...scene,
   });

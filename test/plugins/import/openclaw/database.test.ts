@@ -1,9 +1,10 @@
 /** Databases of a state directory, opened as copies. */
+// own process: its directory for temporary files is its own
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { openDatabases } from "../../../../plugins/import/openclaw/database.ts";
 import { authProfilesIn } from "../../../../plugins/import/openclaw/left-in-databases.ts";
@@ -13,6 +14,10 @@ import { AGENT, GLOBAL, main, read, session, small, sql } from "../../../opencla
 import { pathsIn } from "../../../openclaw-state.ts";
 
 describe("openDatabases", () => {
+  const temporary = mkdtempSync(join(tmpdir(), "svc-databases-"));
+  before(() => (process.env["TMPDIR"] = temporary));
+  after(() => rmSync(temporary, { recursive: true }));
+
   const copies = () => readdirSync(tmpdir()).filter((name) => name.startsWith("svc-import-"));
 
   for (const [name, newest] of [
