@@ -136,7 +136,7 @@ export default ((context) => {
     startedOver: () => void Promise.all([conversation.refresh(), sessionList.reload(conversation.key)]),
     deleted(key) {
       sessionList.forget(key);
-      go(defaults.mainSessionKey);
+      if (conversation.key === key) go(defaults.mainSessionKey);
     },
   });
 
