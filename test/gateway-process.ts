@@ -72,7 +72,12 @@ export async function startGatewayProcess(
   const { url } = JSON.parse(line) as { url: string };
   const token = given ?? (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
   const open = (options: Partial<ClientOptions> = {}) => connect({ url, token, ...options });
-  await (await open()).close();
+  try {
+    await (await open()).close();
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  }
   const readyMs = performance.now() - begun;
   return {
     child,

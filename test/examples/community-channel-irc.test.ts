@@ -34,7 +34,7 @@ async function stateDirectory(t: TestContext, irc: object): Promise<string> {
 
 await import("../../examples/community-channel-irc/test/translate.test.ts"); // its own tests run here, too
 
-describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgircd() }, () => {
+describe("examples/community-channel-irc", { timeout: 360_000, skip: withoutNgircd() }, () => {
   it("is installed from a registry, talks to people on a real server through restarts, and leaves without a trace", async (t) => {
     const server = await startNgircd(t, PASSWORD);
     const registry = await startRegistry(t);

@@ -39,7 +39,7 @@ export interface Running {
 }
 
 /** Milliseconds after which a command that should have ended is killed; its exit code is `null` then. */
-const COMMAND_TIMEOUT_MS = 30_000;
+const COMMAND_TIMEOUT_MS = 120_000;
 
 /** @param config written to `svc.json`; text as it is, anything else as JSON */
 export function home(t: Context, config?: unknown): Home {

@@ -104,9 +104,15 @@ describe("the plugin files", { timeout: 120_000 }, () => {
     const clock = { ...systemClock, now: () => Date.now() + later };
     const gateway = await start(t, { directory: "shared" }, { gateway: { clock } });
     await gateway.stored(1);
-    await gateway.client.call(agents.filesSet, { agentId: "main", name: "AGENTS.md", content: "be brief" });
+    const set = () => gateway.client.call(agents.filesSet, { agentId: "main", name: "AGENTS.md", content: "be brief" });
+    await set();
     const objects = () => readdirSync(join(gateway.stateDir, "shared/main"));
     await until(() => objects().length === 2, "the new version");
+    // The object is stored before the table names it: the next end of a look at the workspace comes after both.
+    const syncedAt = async () => (await gateway.client.call(files.status, {})).workspaces[0]?.syncedAt;
+    const before = await syncedAt();
+    await set();
+    await until(async () => (await syncedAt()) !== before, "the table to name it");
     const deleted = async () => {
       const { items } = await gateway.client.call(storage.clean, {});
       return items.find(({ id }) => id === "files")?.deleted ?? 0;
