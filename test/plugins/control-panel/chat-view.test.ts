@@ -317,6 +317,36 @@ it("switches, starts, renames and deletes conversations", { skip }, async (t) =>
   await list.getByRole("link", { name: /^echo fresh/ }).waitFor();
 });
 
+it(
+  "stays in a conversation that people opened before the end of a deletion, and sends there what they type at once",
+  { skip },
+  async (t) => {
+    const { open, client } = await openPanel(t, { config: FAST });
+    await create(client, "agent:main:alpha");
+    const page = await open("/chat?session=agent:main:alpha");
+    await page.getByText("Hello, I am Assistant").waitFor();
+    await page.getByLabel("More actions").click();
+    await page.getByRole("button", { name: "Delete conversation", exact: true }).click();
+    await page.evaluate(`
+    const start = [...document.querySelectorAll("button")].find((one) => one.textContent.includes("New conversation"));
+    const typeAtOnce = () => {
+      const field = document.querySelector("textarea");
+      field.value = "echo fresh";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    };
+    const act = () => {
+      start.click();
+      setTimeout(typeAtOnce); // before the next frame
+    };
+    document.addEventListener("close", act, { capture: true, once: true });
+  `);
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await log(page).locator(".answer").getByText("fresh", { exact: true }).waitFor();
+    assert.match(page.url(), /session=agent%3Amain%3Aweb-[0-9a-f]{8}$/);
+  },
+);
+
 it("asks for approvals of its conversation, and shows no others", { skip }, async (t) => {
   const { open, client } = await openPanel(t);
   const page = await open("/chat");

@@ -74,6 +74,10 @@ export function createApp(connection: Connection, draw: () => void, defaultView:
     throw new GatewayError("UNAVAILABLE", "not connected to the gateway");
   };
   connection.onState(redraw);
+  const arrived = () => {
+    place = readPlace(defaultView);
+    queueMicrotask(draw); // not with the next frame: keys that people press before it belong to the new place
+  };
   return {
     connection,
     get place() {
@@ -87,13 +91,9 @@ export function createApp(connection: Connection, draw: () => void, defaultView:
     redraw,
     go(view, params = {}, { replace = false } = {}) {
       history[replace ? "replaceState" : "pushState"](undefined, "", hrefOf(view, params));
-      place = readPlace(defaultView);
-      redraw();
+      arrived();
     },
-    arrived() {
-      place = readPlace(defaultView);
-      redraw();
-    },
+    arrived,
   };
 }
 
