@@ -23,7 +23,8 @@ export const ERRORS = {
   FORBIDDEN: {
     http: 403,
     retry: false,
-    meaning: "The credential lacks the permission that the route requires; HTTP only. (choice)",
+    meaning:
+      "The credential lacks the permission that the route, or for clients of protocol 4 the method, requires. (choice)",
   },
   NOT_FOUND: { http: 404, retry: false, meaning: "The requested object does not exist." },
   TIMEOUT: { http: 408, retry: true, meaning: "The request body did not arrive in time; HTTP only. (choice)" },

@@ -372,6 +372,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
 
   return {
     schema,
+    reloadKind: (path) => strongest(reloadKinds([path], owners()).values()) ?? "restart",
     sharedText,
     get running() {
       return running;

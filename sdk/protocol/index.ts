@@ -4,3 +4,4 @@ export * from "./constants.ts";
 export * from "./device-payload.ts";
 export * from "./events.ts";
 export * from "./frames.ts";
+export * from "./generations.ts";

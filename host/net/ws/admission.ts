@@ -14,10 +14,10 @@ import {
 import { refusal } from "@svc/sdk/errors";
 import {
   connectChallenge,
+  type Generation,
   type HelloOk,
   MAX_BUFFERED_BYTES,
   MAX_PAYLOAD_BYTES,
-  PROTOCOL,
   RESUME_CAP,
   shutdown,
   tick,
@@ -90,13 +90,13 @@ export class Admission {
     try {
       return await this.#admit(info, identified, fromPage);
     } catch (error) {
-      throw isGatewayError(error) ? connectRefusal(identified.requestId, error) : error;
+      throw isGatewayError(error) ? connectRefusal(identified.requestId, error, identified.generation) : error;
     }
   }
 
   async #admit(
     info: ConnectionInfo,
-    { params, clientId, principal, deviceId }: Identified,
+    { params, clientId, principal, deviceId, generation }: Identified,
     fromPage: boolean,
   ): Promise<HelloOk> {
     if (this.#refusing) throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
@@ -115,7 +115,7 @@ export class Admission {
     const extra = await this.#hooks.hello.emit({});
     const fields = await this.#fields(info);
     if (!this.#options.access.authority.isLive(principal)) throw refusal("AUTH_UNAUTHORIZED", REPLACED);
-    const hello = { ...fields, ...this.#hello(info.id, extra, principal) };
+    const hello = { ...fields, ...this.#hello(info.id, extra, principal, generation) };
     if (auth) hello.auth = auth;
     if (params.caps?.includes(RESUME_CAP)) {
       const { cursor, missed } = this.#options.broadcaster.resume(params.resume);
@@ -141,11 +141,11 @@ export class Admission {
   }
 
   /** Spec: §2.3, protocol/frames-and-connect.md §11. */
-  #hello(connId: string, extra: Record<string, unknown>, { scopes }: Principal): HelloOk {
+  #hello(connId: string, extra: Record<string, unknown>, { scopes }: Principal, { protocol }: Generation): HelloOk {
     const { kinds, broadcaster, access, paths } = this.#options;
     return {
       type: "hello-ok",
-      protocol: PROTOCOL,
+      protocol,
       server: { version: VERSION, connId },
       features: {
         methods: [...this.#methods()],

@@ -10,8 +10,8 @@
 import { randomUUID } from "node:crypto";
 import { type Audience, coversScope, type EventSpec } from "@svc/sdk";
 import type { BackplaneEnd, Carrier, SharedEvent, SharedPlace } from "@svc/sdk/gateway";
-import { type EventCursor, MAX_PAYLOAD_BYTES, StateVersion } from "@svc/sdk/protocol";
-import { encodeEventText } from "./frame-codec.ts";
+import { type EventCursor, type Generation, MAX_PAYLOAD_BYTES, StateVersion } from "@svc/sdk/protocol";
+import { EventFrames } from "./event-frames.ts";
 import { type ReplayEntry, ReplayLog } from "./replay.ts";
 import { type AudienceSpec, decode, type Emission, type Place, SharedEvents } from "./shared-events.ts";
 
@@ -20,6 +20,7 @@ export interface Receiver {
   readonly id: string;
   readonly role: "operator" | "node";
   readonly scopes: readonly string[];
+  readonly generation: Generation;
   /** The client announced the cap `resume`. */
   readonly resumes: boolean;
   /** Queues one frame. A slow reader misses a droppable frame, and is disconnected on any other. */
@@ -153,9 +154,8 @@ export class Broadcaster {
   replay(missed: readonly ReplayEntry[], receiver: Receiver): void {
     for (const { emission, seq, n } of missed) {
       if (!(this.#isForAll(emission.event) || mayReceive(emission.event, receiver, false)) || !this.#replay) continue;
-      const { event, text, stateVersion, isDroppable } = emission;
-      const cursor = { epoch: this.#replay.epoch, n };
-      receiver.deliver(encodeEventText(event.name, text, { seq, stateVersion, cursor }), isDroppable);
+      const frames = new EventFrames(emission, { seq, cursor: { epoch: this.#replay.epoch, n } });
+      receiver.deliver(frames.for(receiver), emission.isDroppable);
     }
   }
 
@@ -179,7 +179,7 @@ export class Broadcaster {
     const isDroppable = droppable ?? event.droppable ?? false;
     const emission = { event, text, isForAll, connections, isDroppable, stateVersion };
     if (shared) shared.publish(emission);
-    else this.#deliver(emission, this.#placeHere(event, emission), receivers);
+    else this.#deliver(emission, this.#placeHere(event, emission), { receivers, payload });
   }
 
   /** An event outside of the common order: it has neither number nor cursor. */
@@ -194,17 +194,14 @@ export class Broadcaster {
     return { n: (this.#replay?.cursor.n ?? 0) + 1, seq: isNumbered ? ++this.#seq : undefined };
   }
 
-  #deliver(emission: Emission, place?: Place, receivers = this.#audience(emission)): void {
-    const { event, text, stateVersion, isDroppable } = emission;
+  /** @param known the receivers, and the payload from which the text was made, when they are at hand */
+  #deliver(emission: Emission, place?: Place, known?: { receivers: readonly Receiver[]; payload: unknown }): void {
+    const { receivers, payload } = known ?? { receivers: this.#audience(emission), payload: undefined };
     const cursor = place && this.#keep(emission, place);
-    const seq = place?.seq;
-    let plain: Buffer | undefined;
-    let marked: Buffer | undefined;
+    const frames = new EventFrames(emission, { seq: place?.seq, cursor }, payload);
     for (const receiver of receivers) {
       if (cursor && this.#ahead.size > 0 && this.#hasSeen(receiver, cursor.n)) continue;
-      if (receiver.resumes && cursor)
-        receiver.deliver((marked ??= encodeEventText(event.name, text, { seq, stateVersion, cursor })), isDroppable);
-      else receiver.deliver((plain ??= encodeEventText(event.name, text, { seq, stateVersion })), isDroppable);
+      receiver.deliver(frames.for(receiver), emission.isDroppable);
     }
   }
 

@@ -17,12 +17,16 @@ import { detailsCode, refusal } from "@svc/sdk/errors";
 import {
   CLOSE,
   connectChallenge,
+  errorFor,
+  type Generation,
   HANDSHAKE_TIMEOUT_MS,
   type HelloOk,
   MAX_BUFFERED_BYTES,
   MAX_PAYLOAD_BYTES,
+  OLDEST,
   RequestFrame,
   RESUME_CAP,
+  valueFor,
 } from "@svc/sdk/protocol";
 import type { WebSocket } from "ws";
 import type { Peer } from "../../auth/client-address.ts";
@@ -108,6 +112,7 @@ export class Connection implements Receiver {
   #pending: Pending | undefined;
   #principal: Principal | undefined;
   #info: ConnectionInfo;
+  #generation: Generation = OLDEST;
   #unauthorized = 0;
   #inFlight = 0;
   #closing = false;
@@ -151,6 +156,9 @@ export class Connection implements Receiver {
   get scopes(): readonly string[] {
     return this.#principal?.scopes ?? [];
   }
+  get generation(): Generation {
+    return this.#generation;
+  }
   get resumes(): boolean {
     return this.#info.caps.includes(RESUME_CAP);
   }
@@ -190,6 +198,7 @@ export class Connection implements Receiver {
       const accepted = await admission.identify(text, { connectionId: this.id, peer, nonce });
       requestId = accepted.requestId;
       const { params, principal, deviceId: device } = accepted;
+      this.#generation = accepted.generation;
       this.#info = { ...this.#info, client: params.client, caps: params.caps ?? [], device, principal };
       const hello = await admission.admit(this.#info, accepted, peer.headers.origin !== undefined);
       if (this.#closing) return;
@@ -234,7 +243,7 @@ export class Connection implements Receiver {
       frame = await parseLarge(data, () => this.#share.turn());
     } catch (error) {
       if (error instanceof HoldsTooMuch)
-        return this.#fail(idIn(data), new GatewayError("INVALID_REQUEST", error.message));
+        return this.#fail(idIn(data), "", new GatewayError("INVALID_REQUEST", error.message));
       return this.#noJson();
     }
     if (!this.#closing) this.#request(frame, principal);
@@ -251,7 +260,7 @@ export class Connection implements Receiver {
     }
     const { id, method, params } = frame;
     if (id.length > MAX_NAME || method.length > MAX_NAME)
-      return this.#fail(id.length > MAX_NAME ? "invalid" : id, NAME_TOO_LONG);
+      return this.#fail(id.length > MAX_NAME ? "invalid" : id, "", NAME_TOO_LONG);
     if (method === "connect") {
       const message = "connect is only valid as the first request";
       return this.deliver(encodeFailure(id, { code: "INVALID_REQUEST", message }), false);
@@ -260,7 +269,7 @@ export class Connection implements Receiver {
   }
 
   #call(id: string, method: string, params: unknown, principal: Principal): void {
-    if (this.#inFlight >= MAX_CALLS) return this.#fail(id, TOO_MANY_CALLS);
+    if (this.#inFlight >= MAX_CALLS) return this.#fail(id, method, TOO_MANY_CALLS);
     this.#inFlight++;
     let waits = true;
     const settled = () => {
@@ -271,7 +280,7 @@ export class Connection implements Receiver {
     try {
       const accept = (payload: unknown) => {
         settled();
-        this.deliver(encodeResult(id, payload), false);
+        this.deliver(encodeResult(id, valueFor(this.#generation.results, method, payload)), false);
       };
       answer = this.#options.dispatcher.call({
         method,
@@ -279,11 +288,12 @@ export class Connection implements Receiver {
         principal,
         connection: this.#info,
         signal: (this.#gone ??= new AbortController()).signal,
+        ignoresUnknown: this.#generation.ignoresUnknown,
         accept,
       });
     } catch (error) {
       settled();
-      return this.#fail(id, error as GatewayError); // the dispatcher throws nothing else
+      return this.#fail(id, method, error as GatewayError); // the dispatcher throws nothing else
     }
     if (!(answer instanceof Promise)) {
       settled();
@@ -296,7 +306,7 @@ export class Connection implements Receiver {
       },
       (error: GatewayError) => {
         settled();
-        this.#fail(id, error);
+        this.#fail(id, method, error);
       },
     );
   }
@@ -304,17 +314,18 @@ export class Connection implements Receiver {
   #answer(id: string, method: string, result: unknown): void {
     let frame: Buffer;
     try {
-      frame = encodeResult(id, result);
+      frame = encodeResult(id, valueFor(this.#generation.results, method, result));
     } catch (error) {
-      return this.#fail(id, this.#options.dispatcher.unsendable(method, error));
+      return this.#fail(id, method, this.#options.dispatcher.unsendable(method, error));
     }
-    if (frame.length > MAX_PAYLOAD_BYTES.afterConnect) return this.#fail(id, tooLarge(method, frame.length));
+    if (frame.length > MAX_PAYLOAD_BYTES.afterConnect) return this.#fail(id, method, tooLarge(method, frame.length));
     this.#unauthorized = 0;
     this.deliver(frame, false);
   }
 
-  #fail(id: string, error: GatewayError): void {
-    this.deliver(encodeFailure(id, toErrorShape(error), error.payload), false);
+  #fail(id: string, method: string, error: GatewayError): void {
+    const shape = errorFor(this.#generation, toErrorShape(error), method);
+    this.deliver(encodeFailure(id, shape, error.payload), false);
     this.#unauthorized = detailsCode(error) === "UNAUTHORIZED_ROLE" ? this.#unauthorized + 1 : 0;
     if (this.#unauthorized > MOST_UNAUTHORIZED) this.close(CLOSE.policy, "repeated unauthorized calls");
   }

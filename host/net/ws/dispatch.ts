@@ -24,6 +24,7 @@ import type { LiveMethod } from "../../kernel/kinds/methods.ts";
 import type { Table } from "../../kernel/table.ts";
 import { type CallLimiter, limitKey, limitRefusal } from "./call-limiter.ts";
 import { HandlerCall, type IncomingCall } from "./handler-call.ts";
+import { withoutUnknown } from "./unknown-keys.ts";
 
 /** A call, its start (monotonic ms), and the owner of its method once known. */
 interface RunningCall {
@@ -139,7 +140,7 @@ export class Dispatcher {
     const params = call.params ?? {};
     const hooked = this.#params.isUsed(name) || this.#before.isUsed(name) || this.#result.isUsed(name);
     if (hooked) return this.#throughHooks(entry, call, params);
-    return this.#handle(entry, call, valid(entry.method, params), running.since);
+    return this.#handle(entry, call, valid(entry.method, params, call), running.since);
   }
 
   /** Spec: protocol/authorization.md §4. @throws GatewayError `UNAVAILABLE` */
@@ -154,7 +155,7 @@ export class Dispatcher {
   async #throughHooks(entry: LiveMethod, call: IncomingCall, given: unknown): Promise<unknown> {
     const { method: name, principal, connection } = call;
     const changed = await this.#params.emit({ params: given, principal }, name);
-    const params = valid(entry.method, changed.params);
+    const params = valid(entry.method, changed.params, call);
     const rpc = { method: name, params, principal, connectionId: connection?.id };
     const denial = await this.#before.emit(rpc, name, call.signal);
     if (denial) throw refusalOf(denial);
@@ -266,7 +267,14 @@ function deadCredential(): GatewayError {
   return refusal("AUTH_UNAUTHORIZED", "unauthorized: this credential was revoked or replaced; connect again");
 }
 
-function valid({ name, params: schema }: Method, params: unknown): unknown {
-  if (matches(schema, params)) return params;
+function valid(method: Method, given: unknown, { ignoresUnknown = false }: IncomingCall): unknown {
+  const { name, params: schema } = method;
+  if (matches(schema, given)) return given;
+  const params = ignoresUnknown && onlyReads(method) ? withoutUnknown(schema, given) : given;
+  if (params !== given && matches(schema, params)) return params;
   throw new GatewayError("INVALID_REQUEST", `invalid ${name} params: ${describeViolations(schema, params)}`);
+}
+
+function onlyReads({ role = "operator", scope }: Method): boolean {
+  return role === "operator" && (scope === "none" || scope === "operator.read");
 }

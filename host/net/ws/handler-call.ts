@@ -9,6 +9,8 @@ export interface IncomingCall {
   readonly principal: Principal;
   readonly connection: ConnectionInfo | undefined;
   readonly signal: AbortSignal;
+  /** Unknown params of a method that only reads are left out instead of refused. Default false. */
+  readonly ignoresUnknown?: boolean;
   accept(payload: unknown): void;
 }
 

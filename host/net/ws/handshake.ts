@@ -15,8 +15,18 @@ import {
   type Role,
   toErrorShape,
 } from "@svc/sdk";
-import { refusal, withNextStep } from "@svc/sdk/errors";
-import { CLOSE, ConnectParams, isWebClient, PROTOCOL, RequestFrame } from "@svc/sdk/protocol";
+import { detailsCode, refusal, withNextStep } from "@svc/sdk/errors";
+import {
+  CLOSE,
+  ConnectParams,
+  errorFor,
+  type Generation,
+  GENERATIONS,
+  isWebClient,
+  NEWEST,
+  OLDEST,
+  RequestFrame,
+} from "@svc/sdk/protocol";
 import type { Access } from "../../auth/access.ts";
 import { canonicalClientId } from "../../auth/aliases.ts";
 import { type Credential, verifyShared } from "../../auth/credential.ts";
@@ -27,6 +37,7 @@ import { checkDevicePresent } from "../../auth/device-presence.ts";
 import { requestedScopes } from "../../auth/principal.ts";
 import { authDetailCode, unauthorizedText } from "../../auth/shared-secret.ts";
 import { refusalOf } from "../../hooks/hook-bus.ts";
+import { withoutUnknown } from "./unknown-keys.ts";
 
 export interface HandshakeContext {
   readonly connectionId: string;
@@ -44,6 +55,7 @@ export interface HandshakeContext {
 
 export interface Identified {
   readonly requestId: string;
+  readonly generation: Generation;
   readonly params: ConnectParams;
   /** With aliases resolved. */
   readonly clientId: string;
@@ -75,10 +87,12 @@ export class HandshakeRefusal extends Error {
 export async function handshake(text: string, context: HandshakeContext): Promise<Identified> {
   const { id: requestId, params: raw } = readRequest(text);
   const { access, peer, nonce, now } = context;
+  const range = readRange(raw);
+  const generation = generationIn(range);
   let credential: Credential | undefined;
   try {
-    checkVersion(raw);
-    const params = readParams(raw);
+    if (!generation) throw mismatch(range);
+    const params = readParams(raw, generation);
     const clientId = canonicalClientId(params.client.id, access.aliases);
     const role = readRole(params);
     checkOrigin({ ...params.client, id: clientId }, peer, access);
@@ -93,10 +107,10 @@ export async function handshake(text: string, context: HandshakeContext): Promis
     });
     const deviceId = device ? verifyDevice(params, nonce, now) : undefined; // the signature covers the id as it was sent
     const principal = await authenticate({ params, clientId, role, credential, deviceId }, context);
-    return { requestId, params, clientId, role, principal, local: isLocal(peer), deviceId };
+    return { requestId, generation, params, clientId, role, principal, local: isLocal(peer), deviceId };
   } catch (error) {
     countAsFailed(credential);
-    throw toRefusal(error, requestId);
+    throw toRefusal(error, requestId, generation ?? refusing(range));
   }
 }
 
@@ -106,19 +120,20 @@ function countAsFailed(credential: Credential | undefined): void {
   if (guess !== "locked") guess?.failed();
 }
 
-function toRefusal(error: unknown, requestId: string): unknown {
+function toRefusal(error: unknown, requestId: string, generation: Generation): unknown {
   if (!(error instanceof GatewayError)) return error;
-  const mismatch = error.code === "PROTOCOL_MISMATCH";
-  return connectRefusal(requestId, error, mismatch ? CLOSE.protocolMismatch : CLOSE.policy);
+  const isMismatch = detailsCode(error) === "PROTOCOL_MISMATCH";
+  return connectRefusal(requestId, error, generation, isMismatch ? CLOSE.protocolMismatch : CLOSE.policy);
 }
 
 /** Adds the next step to the details of a refusal. */
 export function connectRefusal(
   requestId: string,
   error: GatewayError,
+  generation: Generation,
   closeCode: number = CLOSE.policy,
 ): HandshakeRefusal {
-  const shape = toErrorShape(error);
+  const shape = errorFor(generation, toErrorShape(error), "connect");
   if (shape.details !== undefined) shape.details = withNextStep(shape.details);
   return new HandshakeRefusal(closeCode, error.message, requestId, shape);
 }
@@ -135,23 +150,48 @@ function readRequest(text: string): { id: string; params: unknown } {
   const { id, method, params } = frame;
   if (method !== "connect") {
     const message = "invalid handshake: first request must be connect";
-    throw connectRefusal(id, refusal("CONNECT_FIRST", message));
+    throw connectRefusal(id, refusal("CONNECT_FIRST", message), OLDEST);
   }
   return { id, params };
 }
 
-/** Choice (spec/README.md): checked before the schema, so that a newer client learns of the mismatch. */
-function checkVersion(raw: unknown): void {
-  if (typeof raw !== "object" || raw === null) return;
-  const { minProtocol, maxProtocol } = raw as { minProtocol?: unknown; maxProtocol?: unknown };
-  if (!Number.isInteger(minProtocol) || !Number.isInteger(maxProtocol)) return;
-  if (Number(minProtocol) <= PROTOCOL && PROTOCOL <= Number(maxProtocol)) return;
-  throw refusal("PROTOCOL_MISMATCH", "protocol mismatch", { expectedProtocol: PROTOCOL });
+/** The versions that a client speaks. */
+interface Range {
+  readonly min: number;
+  readonly max: number;
 }
 
-function readParams(raw: unknown): ConnectParams {
-  if (matches(ConnectParams, raw)) return raw;
-  throw refusal("CONNECT_PARAMS_INVALID", `invalid connect params: ${describeViolations(ConnectParams, raw)}`);
+/** Choice (spec/README.md): read before the schema is checked, so that a newer client learns of a mismatch. Without a valid range the schema decides. */
+function readRange(raw: unknown): Range {
+  const { minProtocol: min, maxProtocol: max } = Object(raw) as { minProtocol?: unknown; maxProtocol?: unknown };
+  if (typeof min === "number" && typeof max === "number" && Number.isInteger(min) && Number.isInteger(max))
+    return { min, max };
+  return { min: OLDEST.protocol, max: OLDEST.protocol };
+}
+
+/** The newest one that the client speaks. Spec: protocol 4 §1.3. */
+function generationIn({ min, max }: Range): Generation | undefined {
+  return GENERATIONS.find(({ protocol }) => min <= protocol && protocol <= max);
+}
+
+/** The generation in whose form a client is refused that speaks none. */
+function refusing({ max }: Range): Generation {
+  return max < OLDEST.protocol ? OLDEST : NEWEST;
+}
+
+function mismatch(range: Range): GatewayError {
+  const generation = refusing(range);
+  const expectedProtocol = generation.protocol;
+  const { min: clientMinProtocol, max: clientMaxProtocol } = range;
+  const known = { clientMinProtocol, clientMaxProtocol, minimumProbeProtocol: OLDEST.protocol };
+  const details = generation === OLDEST ? { expectedProtocol } : { expectedProtocol, ...known };
+  return refusal("PROTOCOL_MISMATCH", "protocol mismatch", details);
+}
+
+function readParams(raw: unknown, { ignoresUnknown }: Generation): ConnectParams {
+  const params = ignoresUnknown ? withoutUnknown(ConnectParams, raw) : raw;
+  if (matches(ConnectParams, params)) return params;
+  throw refusal("CONNECT_PARAMS_INVALID", `invalid connect params: ${describeViolations(ConnectParams, params)}`);
 }
 
 function readRole({ role = "operator" }: ConnectParams): Role {

@@ -33,7 +33,6 @@ describe("the order of checks in connect", { timeout: 120_000 }, () => {
 
   it("4 the version, before the schema by decision [W13.2 W5.5]", async () => {
     for (const [minProtocol, maxProtocol] of [
-      [4, 9],
       [1, 2],
       [9, 1],
     ]) {
@@ -44,7 +43,34 @@ describe("the order of checks in connect", { timeout: 120_000 }, () => {
       );
       assert.deepEqual(close, { code: 1002, reason: "protocol mismatch" });
     }
+    const { answer, close } = await scene().attempt({ minProtocol: 5, maxProtocol: 9, novelty: 1, role: "king" });
+    assert.deepEqual(
+      [answer?.error?.code, answer?.error?.message, facts(answer?.error?.details)],
+      [
+        "INVALID_REQUEST",
+        "protocol mismatch",
+        {
+          code: "PROTOCOL_MISMATCH",
+          expectedProtocol: 4,
+          clientMinProtocol: 5,
+          clientMaxProtocol: 9,
+          minimumProbeProtocol: 3,
+        },
+      ],
+    );
+    assert.deepEqual(close, { code: 1002, reason: "protocol mismatch" });
   });
+
+  for (const [minProtocol, maxProtocol, protocol] of [
+    [1, 3, 3],
+    [3, 4, 4],
+    [4, 4, 4],
+    [4, 9, 4],
+  ])
+    it(`4 the version: of ${minProtocol} to ${maxProtocol} it is ${protocol}`, async () => {
+      const { answer } = await scene().attempt({ minProtocol, maxProtocol });
+      assert.equal(answer?.payload?.["protocol"], protocol);
+    });
 
   it("3 the schema, before the role [W13.3 W5.4]", async () => {
     const { answer } = await scene().attempt({ novelty: 1, role: "king" });

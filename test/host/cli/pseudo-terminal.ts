@@ -1,4 +1,4 @@
-/** Runs `svc` in a pseudo-terminal (`script` from util-linux) that accepts input and captures the output. */
+/** Runs `svc`, or another program, in a pseudo-terminal (`script` from util-linux) that accepts input and captures the output. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -19,13 +19,16 @@ export interface PseudoTerminal {
 
 export const CTRL_C = "\u0003";
 
-/** @param env the whole environment. Killed with the test */
+const SVC: readonly string[] = [process.execPath, join(root, "host/cli/svc.js")];
+
+/** @param env the whole environment. @param program the command line before `args`. Killed with the test */
 export function inTerminal(
   t: { after(work: () => void): void },
   args: readonly string[],
   env: NodeJS.ProcessEnv,
+  program = SVC,
 ): PseudoTerminal {
-  const line = [process.execPath, join(root, "host/cli/svc.js"), ...args].map((word) => `'${word}'`).join(" ");
+  const line = [...program, ...args].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qefc", `exec ${line}`, "/dev/null"], { env, detached: true });
   let shown = "";
   const ended = once(child, "close").then(([code]) => code as number | null);

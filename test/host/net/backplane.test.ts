@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defineEvent, type EventSpec, Type } from "@svc/sdk";
 import type { BackplaneEnd, SharedText } from "@svc/sdk/gateway";
+import { OLDEST } from "@svc/sdk/protocol";
 import { Broadcaster, type Receiver } from "../../../host/net/ws/broadcast.ts";
 
 const event = defineEvent({ name: "demo", summary: "-", payload: Type.Unknown() });
@@ -59,6 +60,7 @@ function client(broadcaster: Broadcaster, { scopes = [], resumes = false, after 
     id,
     role: "operator",
     scopes,
+    generation: OLDEST,
     resumes,
     deliver: (frame) => void seen.push(JSON.parse(String(frame).slice(String(frame).indexOf("{"))) as Seen),
   };

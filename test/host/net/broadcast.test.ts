@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type Duplex, PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import { defineEvent, type EventSpec, Type } from "@svc/sdk";
+import { NEWEST, OLDEST } from "@svc/sdk/protocol";
 import { Broadcaster, type Receiver } from "../../../host/net/ws/broadcast.ts";
 import { closeReason, encodeTextFrame } from "../../../host/net/ws/frame-codec.ts";
 import { Backlog, Outbox } from "../../../host/net/ws/outbox.ts";
@@ -11,7 +12,7 @@ const guarded = defineEvent({ name: "guarded", summary: "-", payload: Type.Unkno
 
 function receiver(id: string, scopes: string[] = [], role: "operator" | "node" = "operator", resumes = false) {
   const frames: Buffer[] = [];
-  const self: Receiver = { id, role, scopes, resumes, deliver: (frame) => void frames.push(frame) };
+  const self: Receiver = { id, role, scopes, generation: OLDEST, resumes, deliver: (frame) => void frames.push(frame) };
   return { ...self, frames };
 }
 
@@ -23,6 +24,25 @@ describe("the broadcaster", () => {
     broadcaster.add(b);
     broadcaster.publish(event, { n: 1 });
     assert.equal(a.frames[0], b.frames[0]);
+  });
+
+  it("encodes an event once for each generation that knows it differently", () => {
+    const broadcaster = new Broadcaster();
+    const [a, b] = [receiver("a"), receiver("b")];
+    const [c, d] = [
+      { ...receiver("c"), generation: NEWEST },
+      { ...receiver("d"), generation: NEWEST },
+    ];
+    for (const one of [a, b, c, d]) broadcaster.add(one);
+    const payload = { stream: "lifecycle", data: { phase: "end", stopReason: "stop" }, agentId: "main" };
+    broadcaster.publish({ ...event, name: "agent" }, payload);
+    broadcaster.publish(event, payload);
+    assert.equal(a.frames[0], b.frames[0]);
+    assert.equal(c.frames[0], d.frames[0]);
+    assert.equal(a.frames[1], c.frames[1], "an event that is the same for both");
+    const sent = (frame: Buffer | undefined) => JSON.parse(String(frame).slice(String(frame).indexOf("{"))).payload;
+    assert.deepEqual(sent(a.frames[0]), { stream: "lifecycle", data: { phase: "end" } });
+    assert.deepEqual(sent(c.frames[0]), payload);
   });
 
   it("uses no sequence number while no client is connected [W12.2]", () => {
