@@ -19,6 +19,22 @@ export const PANEL_HEADERS = {
   "Cache-Control": "no-cache",
 } as const;
 
+/**
+ * The policy of a page from `gateway.controlUi.root` with scripts in its text. Choice: these scripts run, and no others that are not files;
+ * such a page may also compile WebAssembly, and load what its scripts made.
+ * @param hashes of the scripts: SHA-256, base64
+ */
+export function policyFor(hashes: readonly string[]): string {
+  const scripts = hashes.map((hash) => ` 'sha256-${hash}'`).join("");
+  const wider: Readonly<Record<string, string>> = {
+    "script-src 'self'": `script-src 'self'${scripts} 'wasm-unsafe-eval'`,
+    "img-src 'self' data: https:": "img-src 'self' data: blob: https:",
+    "connect-src 'self' ws: wss:": "connect-src 'self' data: blob: ws: wss:",
+  };
+  const directives = DIRECTIVES.map((directive) => wider[directive] ?? directive);
+  return [...directives, "media-src 'self' data: blob:", "worker-src 'self' blob:"].join("; ");
+}
+
 /** An SVG that is opened by itself is a document whose scripts must never run. */
 export const SVG_HEADERS = { "Content-Security-Policy": [...DIRECTIVES, "sandbox"].join("; ") } as const;
 

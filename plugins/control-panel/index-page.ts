@@ -1,4 +1,5 @@
 /** The page for every address of the client. Pure. */
+import { createHash } from "node:crypto";
 
 /**
  * Makes the addresses of its files independent of the address of the page: `./assets/x.js` -> `/panel/assets/x.js`.
@@ -13,4 +14,11 @@ export function withBase(html: string, base: string): string {
 
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
+}
+
+/** SHA-256, in base64, of each script that is written in the page. */
+export function scriptHashes(html: string): string[] {
+  const scripts = html.matchAll(/<script\b((?:[^>"']|"[^"]*"|'[^']*')*)>(.*?)<\/script\s*>/gis);
+  const inline = [...scripts].filter(([, attributes = ""]) => !/\ssrc\s*=/i.test(attributes));
+  return inline.map(([, , text = ""]) => createHash("sha256").update(text).digest("base64"));
 }

@@ -3,8 +3,8 @@ import { posix, win32 } from "node:path";
 
 /** Path of the program that pages of plugins load, below the base path. */
 export const BRIDGE = "__svc/bridge.js";
-/** Choice: also under the names that existing clients use instead of `svc`. */
-const BOOTSTRAP = /^__([a-z0-9-]+)\/control-ui-config\.json$/;
+/** Choice: also under the names that existing clients use instead of `svc`. Newer ones use none. Spec: protocol 4 §4.3. */
+const BOOTSTRAP = /^(?:__([a-z0-9-]+)\/)?control-ui-config\.json$/;
 const PAGES = "__svc/pages/";
 const AVATAR = "avatar/";
 
@@ -32,8 +32,8 @@ export function targetOf(path: string, base: string, aliases: readonly string[] 
     if (!path.startsWith(`${base}/`)) return OUTSIDE;
   }
   const rest = path.slice(base.length + 1);
-  const name = BOOTSTRAP.exec(rest)?.[1];
-  if (name !== undefined && ["svc", ...aliases].includes(name)) return { kind: "bootstrap" };
+  const [isConfig, name = "svc"] = BOOTSTRAP.exec(rest) ?? [];
+  if (isConfig !== undefined && ["svc", ...aliases].includes(name)) return { kind: "bootstrap" };
   if (rest.startsWith(AVATAR)) {
     const agentId = rest.slice(AVATAR.length);
     return AGENT_ID.test(agentId) ? { kind: "avatar", agentId } : GONE;

@@ -17,8 +17,8 @@ import {
   rootOf,
   typeOf,
 } from "./files.ts";
-import { PANEL_HEADERS, PUBLIC_HEADERS, SVG_HEADERS } from "./headers.ts";
-import { withBase } from "./index-page.ts";
+import { PANEL_HEADERS, policyFor, PUBLIC_HEADERS, SVG_HEADERS } from "./headers.ts";
+import { scriptHashes, withBase } from "./index-page.ts";
 import { acceptsPage, BRIDGE, hrefOf, isAsset, targetOf } from "./place.ts";
 
 export interface ServeParts {
@@ -53,7 +53,7 @@ export function createServe({
   pages,
 }: ServeParts): (request: Request) => Promise<RouteReply> {
   const etags = new PerFile<string>(MAX_HASHES);
-  const indexes = new PerFile<{ readonly text: string; readonly etag: string }>(MAX_INDEXES);
+  const indexes = new PerFile<{ readonly text: string; readonly etag: string; readonly more: Headers }>(MAX_INDEXES);
 
   async function bootstrap(base: string): Promise<RouteReply> {
     const { name, avatar, agentId } = await present(agents.get(), ui().assistant);
@@ -81,7 +81,7 @@ export function createServe({
     if (found) return plain(headers, name, found, root);
     if (isAsset(name)) return gone();
     if (name !== INDEX && !acceptsPage(single(headers["accept"]))) return notFound("this address serves a page only");
-    return page(headers, index, base);
+    return page(headers, index, base, root);
   }
 
   async function plain(headers: Request["headers"], name: string, found: Found, root: Root): Promise<RouteReply> {
@@ -104,18 +104,25 @@ export function createServe({
     return content(headers, etag, fixed, bytes);
   }
 
-  async function page(headers: Request["headers"], index: Found, base: string): Promise<RouteReply> {
+  async function page(
+    headers: Request["headers"],
+    index: Found,
+    base: string,
+    { isBundled }: Root,
+  ): Promise<RouteReply> {
     const key = PerFile.keyOf(index, base);
     let kept = indexes.get(key);
     if (!kept) {
       const bytes = await read(index);
       if (!bytes) return gone();
       const text = withBase(bytes.toString("utf8"), hrefOf(base));
-      kept = { text, etag: etagOf(text) };
+      const hashes = isBundled ? [] : scriptHashes(text);
+      const more = hashes.length === 0 ? {} : { "Content-Security-Policy": policyFor(hashes) };
+      kept = { text, etag: etagOf(text), more };
       indexes.keep(key, kept);
     }
-    const { text, etag } = kept;
-    return content(headers, etag, { "Content-Type": typeOf(INDEX), Vary: "Accept" }, text);
+    const { text, etag, more } = kept;
+    return content(headers, etag, { "Content-Type": typeOf(INDEX), Vary: "Accept", ...more }, text);
   }
 
   return async (request) => {

@@ -1,5 +1,6 @@
 /** The facts of http/control-panel.md §3 to §5, one row each. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,6 +34,20 @@ const HTML = "text/html; charset=utf-8";
 const JS = "application/javascript; charset=utf-8";
 
 describe("the control panel", limited, () => {
+  it("allows the scripts that a configured page contains, by their hashes", async (t) => {
+    const scene = await panelScene(t);
+    const text = "\n  globalThis.ready = 1;\n";
+    const html = `<!doctype html><script src="./assets/main.js"></script><script data-x="a>b">${text}</script>`;
+    writeFileSync(join(scene.root, "index.html"), html);
+    const { headers } = await scene.get("/");
+    const hash = createHash("sha256").update(text).digest("base64");
+    const wider = CSP.replace("script-src 'self'", `script-src 'self' 'sha256-${hash}' 'wasm-unsafe-eval'`)
+      .replace("img-src 'self' data: https:", "img-src 'self' data: blob: https:")
+      .replace("connect-src 'self' ws: wss:", "connect-src 'self' data: blob: ws: wss:");
+    assert.equal(headers["content-security-policy"], `${wider}; media-src 'self' data: blob:; worker-src 'self' blob:`);
+    assert.equal((await scene.get("/assets/main.js")).headers["content-security-policy"], CSP);
+  });
+
   it("serves its files without a base path, and the page for all other paths", async (t) => {
     const scene = await panelScene(t);
     const index = indexAt("");
@@ -111,6 +126,7 @@ describe("the control panel", limited, () => {
       "/assets/main.js",
       "/avatar/main",
       "/__svc/control-ui-config.json",
+      "/control-ui-config.json",
       "/a",
       "/a/b%20&%20cd",
     ];
