@@ -51,6 +51,7 @@ export default defineCommands([
       { flags: "--agent <id>", description: "only conversations of this agent" },
       { flags: "--search <text>", description: "only conversations with this text in name, label, subject, id or key" },
       { flags: "--active <minutes>", description: "only conversations used within this many minutes" },
+      { flags: "--archived", description: "only archived conversations, which are not listed otherwise" },
     ],
     examples: ["svc sessions list", "svc sessions list --agent main --active 60", "svc sessions list --json"],
     async run(context) {
@@ -58,6 +59,7 @@ export default defineCommands([
       const search = text(options, "search");
       const agentId = text(options, "agent");
       const activeMinutes = count(options, "active");
+      const archived = options["archived"] === true;
       const answer = await ask(context, READ, (client) =>
         client.call(sessions.list, {
           includeGlobal: agentId === undefined,
@@ -66,9 +68,10 @@ export default defineCommands([
           ...(agentId !== undefined && { agentId }),
           ...(search !== undefined && { search }),
           ...(activeMinutes !== undefined && { activeMinutes }),
+          ...(archived && { archived }),
         }),
       );
-      const filtered = search !== undefined || agentId !== undefined || activeMinutes !== undefined;
+      const filtered = search !== undefined || agentId !== undefined || activeMinutes !== undefined || archived;
       show(context, answer, ({ sessions: rows, ts }) => listLines(rows, ts, filtered));
     },
   },
@@ -195,7 +198,8 @@ function nextStep(refusal: GatewayError): string {
 /** The settings and last messages of a session; changes nothing. */
 async function readSession(client: Client, given: string, limit: number) {
   const special = { includeGlobal: true, includeUnknown: true };
-  const { key } = await client.call(sessions.resolve, { key: given, ...special });
+  const found = await client.call(sessions.resolve, { key: given, ...special });
+  const key = found.ok ? found.key : given;
   const [list, { previews }] = await Promise.all([
     client.call(sessions.list, { key }),
     client.call(sessions.preview, { keys: [key], limit, maxChars: 2000 }),

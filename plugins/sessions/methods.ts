@@ -1,14 +1,31 @@
 /** Handlers of the contract `sessions`. */
-import { type Clock, type ConnectionInfo, type Handlers, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
+import {
+  type ConnectionInfo,
+  GatewayError,
+  type Handlers,
+  invalidRequest,
+  isGatewayError,
+  type ParamsOf,
+  unavailable,
+} from "@svc/sdk";
 import { WEB_PANEL_CLIENT_ID } from "@svc/sdk/protocol";
-import type { sessions } from "@svc/sdk/sessions";
-import { listSessions } from "./finding/listing.ts";
+import type { SessionEntry, sessions } from "@svc/sdk/sessions";
+import type { CreateSession } from "./creating/create-session.ts";
+import { readFirstMessage, sendFirst, type SendOptions } from "./creating/first-message.ts";
+import { listSessions, type ListSources } from "./finding/listing.ts";
 import { previewSessions } from "./finding/previews.ts";
 import { resolveSession } from "./finding/resolving.ts";
+import { canonicalKey, keyOfAgent } from "./keys-routing/keys.ts";
 import { archiveName, type Lifecycle } from "./lifecycle/lifecycle.ts";
 import type { PatchSession } from "./patching/patch-session.ts";
 import type { PatchParams } from "./patching/patching.ts";
-import { type DefaultsOf, modelOf } from "./store/entries.ts";
+import {
+  refuseUnsupported,
+  UNSUPPORTED_IN_CREATE,
+  UNSUPPORTED_IN_DELETE,
+  UNSUPPORTED_IN_PATCH,
+} from "./patching/unsupported.ts";
+import { checkSessionId, type DefaultsOf, isArchived, modelOf } from "./store/entries.ts";
 import type { SessionStore } from "./store/store.ts";
 import type { Transcripts } from "./transcripts/transcripts.ts";
 
@@ -19,20 +36,22 @@ export interface MethodOptions {
   readonly store: SessionStore;
   readonly transcripts: Transcripts;
   readonly lifecycle: Lifecycle;
-  readonly clock: Pick<Clock, "now">;
-  readonly canonicalKey: (key: string) => string;
   readonly modelDefaults: DefaultsOf;
   readonly patch: PatchSession;
-  /** Whether a session has an active run. */
-  readonly isActive: (key: string) => boolean;
+  readonly create: CreateSession;
+  readonly sending: SendOptions;
+  readonly listing: () => ListSources;
 }
 
 export function createHandlers(options: MethodOptions): Handlers<typeof sessions> {
-  const { store, transcripts, lifecycle, clock, canonicalKey, modelDefaults, isActive } = options;
+  const { store, transcripts, lifecycle, modelDefaults, listing } = options;
+  const keyOf = ({ key, agentId }: { readonly key: string; readonly agentId?: string }) =>
+    keyOfAgent(key, agentId, listing().rules);
 
   async function patch(params: PatchParams) {
-    const key = canonicalKey(params.key);
-    const entry = await options.patch({ ...params, key });
+    refuseUnsupported("sessions.patch", params, UNSUPPORTED_IN_PATCH);
+    const key = keyOf(params);
+    const entry = await options.patch({ ...withoutFields(params, UNSUPPORTED_IN_PATCH), key });
     return { ok: true as const, path: store.location, key, entry, resolved: modelOf(entry, modelDefaults(key)) };
   }
 
@@ -51,22 +70,47 @@ export function createHandlers(options: MethodOptions): Handlers<typeof sessions
   }
 
   return {
-    list: ({ params }) => listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults, isActive }),
-    preview: ({ params }) => previewSessions(transcripts, params, { now: clock.now(), canonicalKey }),
-    resolve: async ({ params }) => ({ ok: true as const, key: await resolveSession(store, params, canonicalKey) }),
+    list: ({ params }) => listSessions({ store, transcripts }, params, listing()),
+    preview({ params }) {
+      const { now, rules } = listing();
+      return previewSessions(transcripts, params, { now, canonicalKey: (key) => canonicalKey(key, rules) });
+    },
+    resolve: ({ params }) => resolveSession(store, params, listing().rules),
+
+    async describe({ params }) {
+      const { agentId: _agentId, ...asked } = params;
+      const { sessions } = await listSessions({ store, transcripts }, { ...asked, key: keyOf(params) }, listing());
+      return { session: sessions[0] ?? null };
+    },
+
+    async create(call) {
+      const { params, principal } = call;
+      refuseUnsupported("sessions.create", params, UNSUPPORTED_IN_CREATE);
+      const message = readFirstMessage(params);
+      const session = await options.create(params, principal.id);
+      const { key, entry } = session;
+      const run = message ? await sendFirst(options.sending, session, message, call) : { runStarted: false };
+      const resolved = modelOf(entry, modelDefaults(key));
+      return { ok: true as const, key, sessionId: entry.sessionId, entry, resolved, ...run };
+    },
 
     async reset({ params }) {
-      const key = canonicalKey(params.key);
-      return { ok: true as const, key, entry: await lifecycle.reset(key, params.reason ?? "reset") };
+      const key = keyOf(params);
+      const entry = await lifecycle.reset(key, params.reason ?? "reset", params.expectedSessionId);
+      return { ok: true as const, key, entry };
     },
 
     async delete({ params, connection }) {
       refuseWebchat(connection, "delete");
-      const key = canonicalKey(params.key);
-      const { deleteTranscript = true, emitLifecycleHooks = true } = params;
+      refuseUnsupported("sessions.delete", params, UNSUPPORTED_IN_DELETE);
+      const key = keyOf(params);
+      const entry = await store.get(key);
+      if (entry) checkDeletion(key, entry, params);
+      const { deleteTranscript = true, emitLifecycleHooks = true, expectedSessionId } = params;
       const { deleted, archived } = await lifecycle.delete(key, {
         archive: deleteTranscript,
         announce: emitLifecycleHooks,
+        sessionId: expectedSessionId,
       });
       return { ok: true as const, key, deleted, archived };
     },
@@ -76,8 +120,22 @@ export function createHandlers(options: MethodOptions): Handlers<typeof sessions
       return patch(params);
     },
 
-    compact: ({ params }) => compact(canonicalKey(params.key), params.maxLines ?? DEFAULT_KEPT),
+    compact: ({ params }) => compact(keyOf(params), params.maxLines ?? DEFAULT_KEPT),
   };
+}
+
+/** Choice: checked before the runs of the session are stopped, which is a use of it. */
+function checkDeletion(key: string, entry: SessionEntry, params: ParamsOf<typeof sessions.delete>): void {
+  const { archivedOnly = false, expectedSessionId, expectedSessionUpdatedAt: expected } = params;
+  if (archivedOnly && !isArchived(entry))
+    invalidRequest(`session "${key}" is not archived; archive it, then delete it`);
+  checkSessionId(key, entry, expectedSessionId);
+  if (expected !== undefined && entry.updatedAt !== expected)
+    throw new GatewayError("CONFLICT", `session "${key}" was used meanwhile; read it again`);
+}
+
+function withoutFields<P extends object>(params: P, fields: readonly string[]): P {
+  return Object.fromEntries(Object.entries(params).filter(([field]) => !fields.includes(field))) as P; // optional ones only
 }
 
 /** Web chats are for visitors; the control panel uses the same mode. Spec: methods-sessions.md §5, §7. */

@@ -3,6 +3,7 @@ import { invalidRequest } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Settings } from "./config.ts";
+import { listSessions, type ListSources } from "./finding/listing.ts";
 import { agentOf, canonicalKey, type KeyRules, mainSessionKey } from "./keys-routing/keys.ts";
 import { routeInbound } from "./keys-routing/routing.ts";
 import { sendPolicyOf } from "./keys-routing/send-policy.ts";
@@ -23,10 +24,12 @@ export interface ServiceOptions {
   readonly rules: () => KeyRules;
   readonly settings: () => Settings;
   readonly agents: () => AgentDirectory | undefined;
+  readonly listing: () => ListSources;
+  readonly follow: Sessions["follow"];
 }
 
 export function createSessions(options: ServiceOptions): Sessions {
-  const { store, transcripts, lifecycle, reaching, rules, settings, agents } = options;
+  const { store, transcripts, lifecycle, reaching, rules, settings, agents, listing, follow } = options;
   return {
     defaults() {
       const { defaultAgentId, mainKey, scope } = rules();
@@ -35,6 +38,11 @@ export function createSessions(options: ServiceOptions): Sessions {
     canonicalKey: (key) => canonicalKey(key, rules()),
     agentOf: (key) => agentOf(key, rules()),
     get: (key) => store.get(key),
+
+    async row(key, parts) {
+      const { sessions } = await listSessions({ store, transcripts }, { ...parts, key }, listing());
+      return sessions[0];
+    },
 
     async ensure(key, patch) {
       if (patch?.sessionId !== undefined) checkSessionId(patch.sessionId);
@@ -77,6 +85,7 @@ export function createSessions(options: ServiceOptions): Sessions {
 
     sendPolicy: (key, entry) => sendPolicyOf(settings().session.sendPolicy, key, entry),
     mayTouch: (from, target) => reaching.mayTouch(from, target),
+    follow,
     reset: (key, reason) => lifecycle.reset(key, reason),
     get location() {
       return store.location;

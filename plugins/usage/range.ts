@@ -1,5 +1,5 @@
 /** The days of a usage report, and their time zone. Pure. Spec: protocol/methods-usage.md §2. */
-import { type CalendarDay, calendarDay, hourOfDay } from "@svc/kit/time";
+import { type CalendarDay, calendarDay, hourOfDay, isTimeZone } from "@svc/kit/time";
 import { invalidRequest } from "@svc/sdk";
 import type { UsagePeriod } from "@svc/sdk/usage";
 
@@ -25,11 +25,13 @@ export interface UsageDates {
   /** Time zone of the days. Default `utc`; `gateway`: agents.defaults.userTimezone; `specific`: `utcOffset`, e.g. `UTC+5:30`. */
   readonly mode?: "utc" | "gateway" | "specific";
   readonly utcOffset?: string;
+  /** IANA name, for mode `specific`; takes precedence over `utcOffset`. */
+  readonly timeZone?: string;
 }
 
 /**
  * @param timeZone IANA name, for mode `gateway`
- * @throws GatewayError `INVALID_REQUEST` for a date that is not in the calendar, or a range that ends before it starts
+ * @throws GatewayError `INVALID_REQUEST` for an unknown `timeZone`, a date that is not in the calendar, or a range that ends before it starts
  */
 export function usageRange(dates: UsageDates, now: number, timeZone: string): UsageRange {
   const zone = zoneOf(dates, timeZone);
@@ -49,13 +51,18 @@ function range(from: number, to: number, zone: Zone): UsageRange {
   return { from, to, zone, startDate: utcDate(from), endDate: utcDate(to) };
 }
 
-function zoneOf({ mode, utcOffset = "" }: UsageDates, timeZone: string): Zone {
+function zoneOf({ mode, utcOffset = "", timeZone: given }: UsageDates, timeZone: string): Zone {
   if (mode === "gateway") return timeZone;
+  if (mode === "specific" && given !== undefined) return isTimeZone(given) ? given : refuseZone(given);
   const [, sign, hours, minutes = "0"] = /^UTC([+-])(\d{1,2})(?::([0-5]\d))?$/.exec(utcOffset) ?? [];
   if (mode !== "specific" || sign === undefined) return { offsetMs: 0 };
   const offset = (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
   const isReal = offset >= -12 * 60 && offset <= 14 * 60;
   return { offsetMs: isReal ? offset * MINUTE_MS : 0 };
+}
+
+function refuseZone(name: string): never {
+  invalidRequest(`unknown time zone "${name}"; use an IANA name, e.g. Europe/Berlin`);
 }
 
 /** First moment of the day that is `plus` days after `date`. */

@@ -1,5 +1,5 @@
 /** `sessions.usage`, `.usage.timeseries` and `.usage.logs`. Spec: protocol/methods-usage.md §4-6. */
-import { notFound, type ParamsOf, type ResultOf } from "@svc/sdk";
+import { invalidRequest, notFound, type ParamsOf, type ResultOf } from "@svc/sdk";
 import type { sessionsUsage, UsageRecords, UsedTranscript } from "@svc/sdk/usage";
 import { usageRange } from "./range.ts";
 import { aggregatesOf, totalsOf, usageOf } from "./summary.ts";
@@ -16,9 +16,15 @@ export async function reportUsage(
   params: ParamsOf<typeof sessionsUsage.report>,
   { now, timeZone }: { readonly now: number; readonly timeZone: string },
 ): Promise<ResultOf<typeof sessionsUsage.report>> {
-  const { key, limit = DEFAULT_ROWS, includeContextWeight = false } = params;
+  const { key, agentId, agentScope, limit = DEFAULT_ROWS, includeContextWeight = false } = params;
+  if (agentId !== undefined && agentScope !== undefined) invalidRequest("give either agentId or agentScope");
   const range = usageRange(params, now, timeZone);
-  const used = await records.transcripts(range, { key, limit, includeContextWeight });
+  const used = await records.transcripts(range, {
+    key,
+    agentId: agentId?.trim().toLowerCase(),
+    limit,
+    includeContextWeight,
+  });
   const shown = params.top === undefined ? used : dearest(used).slice(0, params.top);
   return {
     updatedAt: now,

@@ -1,8 +1,10 @@
 /** The `Sessions` service: keys, entries and transcripts of conversations. */
 import type { Message } from "../models/messages.ts";
 import type { Origin } from "../origin.ts";
+import type { Static } from "../schema.ts";
 import { defineService } from "../service.ts";
 import type { Statement } from "../storage/service.ts";
+import type { SessionRow } from "./contract.ts";
 
 /** A stored session, protocol/stores.md §1; unknown fields are preserved. */
 export interface SessionEntry {
@@ -25,6 +27,16 @@ export interface SessionEntry {
   readonly totalTokens?: number;
   readonly totalTokensFresh?: boolean;
   readonly contextTokens?: number;
+  /** Session from which a person opened this one. */
+  readonly parentSessionKey?: string;
+  /** epoch ms */
+  readonly pinnedAt?: number;
+  /** epoch ms; applies until the session is used again (`updatedAt`). */
+  readonly archivedAt?: number;
+  /** epoch ms */
+  readonly lastReadAt?: number;
+  /** epoch ms */
+  readonly markedUnreadAt?: number;
   readonly [field: string]: unknown;
 }
 
@@ -32,6 +44,11 @@ export interface SessionEntry {
 export interface TranscriptItem {
   /** 8 hex characters. */
   readonly id: string;
+  /**
+   * Number of the message in its conversation, from 1. It stays the same when older messages are moved to an archive;
+   * numbers of withdrawn messages may be missing or reused.
+   */
+  readonly seq?: number;
   readonly message: Message;
 }
 
@@ -44,6 +61,10 @@ export interface TranscriptPage {
   readonly hasMore: boolean;
   /** Ids of those items that were the first ones a compaction kept. */
   readonly firstKept: readonly string[];
+  /** Number of newer messages that the page leaves out; absent for a page `before` a message. */
+  readonly offset?: number;
+  /** `seq` of the newest message of the conversation. Absent: it has none. */
+  readonly lastSeq?: number;
 }
 
 /**
@@ -91,6 +112,18 @@ export interface Route {
   readonly matchedBy: string;
 }
 
+/** A change of a session that is stored. */
+export interface SessionChange {
+  /** Canonical. */
+  readonly key: string;
+  /** `send`: messages were appended; `compact`: some were removed or summarized; `run`: a run began or ended. */
+  readonly reason: "create" | "send" | "patch" | "reset" | "compact" | "delete" | "run";
+  /** Of the appended messages, oldest first; with `send`. */
+  readonly messageIds?: readonly string[];
+  /** With `run`. */
+  readonly run?: { readonly runId: string; readonly phase: "start" | "end" };
+}
+
 /** Finds, fills and resets conversations. */
 export interface Sessions {
   defaults(): SessionDefaults;
@@ -102,6 +135,11 @@ export interface Sessions {
   /** Agent of a canonical key; the default agent for `global` and `unknown`. */
   agentOf(canonicalKey: string): string;
   get(canonicalKey: string): Promise<SessionEntry | undefined>;
+  /** The row that `sessions.list` returns for a session. @returns `undefined` for an unknown session */
+  row(
+    canonicalKey: string,
+    options?: { readonly includeDerivedTitles?: boolean; readonly includeLastMessage?: boolean },
+  ): Promise<Static<typeof SessionRow> | undefined>;
   /** The entry with `patch` merged in, created with a new `sessionId` if missing. Durable when it resolves. */
   ensure(canonicalKey: string, patch?: Partial<SessionEntry>): Promise<SessionEntry>;
   /**
@@ -133,10 +171,19 @@ export interface Sessions {
   /** The last `limit` messages, oldest first; empty for an unknown session. */
   transcript(canonicalKey: string, limit: number): Promise<readonly TranscriptItem[]>;
   /**
-   * The last `limit` messages, or the last ones before the message `before`; empty for an unknown session.
-   * @throws GatewayError `NOT_FOUND` when `before` is not in the transcript
+   * The last `limit` messages: of all, without the newest `offset` ones, of those before the message `before`, or with the
+   * message `around` in their middle. At most one of the three is used. Empty for an unknown session.
+   * @throws GatewayError `NOT_FOUND` when `before` or `around` is not in the transcript
    */
-  page(canonicalKey: string, options: { readonly limit: number; readonly before?: string }): Promise<TranscriptPage>;
+  page(
+    canonicalKey: string,
+    options: {
+      readonly limit: number;
+      readonly offset?: number;
+      readonly before?: string;
+      readonly around?: string;
+    },
+  ): Promise<TranscriptPage>;
   /** One message of the transcript. */
   message(canonicalKey: string, id: string): Promise<Message | undefined>;
   /**
@@ -191,6 +238,11 @@ export interface Sessions {
    * §8.
    */
   mayTouch(from: string, target: string): Promise<boolean>;
+  /**
+   * Calls `listener` after each change of a session, on whichever gateway on this state it happened; those of others come up to 100 ms
+   * later. Runs are told by the gateway that carries them out. @returns ends it
+   */
+  follow(listener: (change: SessionChange) => void): () => void;
   /** Same as `sessions.reset`. */
   reset(canonicalKey: string, reason: "new" | "reset"): Promise<SessionEntry>;
   /** Location of the session store, shown to people. */

@@ -100,9 +100,10 @@ export const sessionsUsage = defineContract("sessions.usage", {
     name: "sessions.usage",
     summary: "Get tokens and cost by session, with totals by model, agent, channel and day",
     scope: "operator.read",
-    advertised: false,
     params: Strict({
       key: Type.Optional(NonEmpty),
+      agentId: Type.Optional(Type.String({ minLength: 1, description: "only sessions of this agent; default: all" })),
+      agentScope: Type.Optional(Type.Literal("all", { description: "sessions of all agents, which is the default" })),
       startDate: Type.Optional(Day),
       endDate: Type.Optional(Day),
       days: Type.Optional(
@@ -110,6 +111,13 @@ export const sessionsUsage = defineContract("sessions.usage", {
       ),
       mode: Type.Optional(Type.Enum(["utc", "gateway", "specific"])),
       utcOffset: Type.Optional(Type.String({ pattern: "^UTC[+-]\\d{1,2}(?::[0-5]\\d)?$" })),
+      timeZone: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 64,
+          description: "IANA name, for mode `specific`; takes precedence over `utcOffset`",
+        }),
+      ),
       limit: Type.Optional(Type.Integer({ minimum: 1, description: "number of sessions; default 50" })),
       top: Type.Optional(
         Type.Integer({

@@ -77,6 +77,8 @@ export interface UsedTranscript {
 export interface UsageSelection {
   /** Only this session, or the retired transcript listed under this key. */
   readonly key?: string | undefined;
+  /** Only sessions of this agent; without `key`. Default: all. */
+  readonly agentId?: string | undefined;
   readonly limit: number;
   /** Whether `row` includes the last system prompt report. */
   readonly includeContextWeight: boolean;

@@ -1,9 +1,17 @@
 /** `sessions.list`: selection, order and rows. Spec: protocol/methods-sessions.md §2. */
 import { invalidRequest, type ParamsOf, type ResultOf, type Static } from "@svc/sdk";
 import { cut } from "@svc/sdk/cli";
+import type { RunState } from "@svc/sdk/agents";
 import type { SessionEntry, SessionRow, sessions } from "@svc/sdk/sessions";
-import { channelOf, chatTypeOf, kindOf } from "../keys-routing/keys.ts";
-import { type DefaultsOf, type ModelDefaults, modelOf, type StoredSession } from "../store/entries.ts";
+import { agentOf, channelOf, chatTypeOf, type KeyRules, kindOf, mainSessionKey } from "../keys-routing/keys.ts";
+import {
+  type DefaultsOf,
+  isArchived,
+  isUnread,
+  type ModelDefaults,
+  modelOf,
+  type StoredSession,
+} from "../store/entries.ts";
 import type { Cursor, ListFilter } from "../store/statements.ts";
 import type { SessionStore } from "../store/store.ts";
 import { cutAtWord, oneLine } from "../transcripts/text.ts";
@@ -46,17 +54,35 @@ const TEXTS = [
   "lastChannel",
   "lastTo",
   "lastAccountId",
+  "spawnedBy",
+  "parentSessionKey",
+  "category",
+  "icon",
+  "color",
 ];
 const FLAGS = ["systemSent", "abortedLastRun"];
-const COUNTS = ["inputTokens", "outputTokens", "contextTokens"];
+const COUNTS = ["inputTokens", "outputTokens", "contextTokens", "pinnedAt", "lastReadAt", "markedUnreadAt"];
 const OBJECTS = ["origin", "deliveryContext"];
 
 export interface ListSources {
   /** epoch ms */
   readonly now: number;
   readonly modelDefaults: DefaultsOf;
-  /** Whether the session has an active run. Default: none has. */
-  readonly isActive?: (key: string) => boolean;
+  readonly rules: KeyRules;
+  /** Waiting and running runs of the session, oldest first. Default: none. */
+  readonly activeRuns?: (key: string) => readonly RunState[];
+}
+
+type ListResult = ResultOf<typeof sessions.list>;
+
+/** Sessions of one page. */
+interface Page {
+  readonly found: readonly StoredSession[];
+  /** How to continue. Absent for a list of one session. */
+  readonly paging?: Pick<
+    ListResult,
+    "nextCursor" | "hasMore" | "nextOffset" | "offset" | "limitApplied" | "totalCount"
+  >;
 }
 
 /**
@@ -66,14 +92,10 @@ export interface ListSources {
 export async function listSessions(
   { store, transcripts }: { readonly store: SessionStore; readonly transcripts: Transcripts },
   params: ListParams,
-  { now, modelDefaults, isActive = () => false }: ListSources,
-): Promise<ResultOf<typeof sessions.list>> {
-  const needle = (params.search ?? "").trim().toLowerCase();
-  const accept = needle === "" ? undefined : (session: StoredSession) => isFound(session, needle);
-  const found =
-    params.key === undefined
-      ? await collect(store, filterOf(params, now), params.limit ?? Infinity, { accept, after: cursorOf(params) })
-      : await only(store, params.key);
+  { now, modelDefaults, rules, activeRuns = () => [] }: ListSources,
+): Promise<ListResult> {
+  const { found, paging } =
+    params.key === undefined ? await pageOf(store, params, now) : { found: await only(store, params.key) };
   const ids = found.map(({ entry }) => entry.sessionId);
   const titles = params.includeDerivedTitles
     ? await inPages(ids, (some) => transcripts.firstUserTexts(some, READ_CHARS))
@@ -82,20 +104,73 @@ export async function listSessions(
     ? await inPages(ids, (some) => transcripts.lastTexts(some, READ_CHARS))
     : undefined;
   const defaults = modelDefaults();
-  const rows = found.map((session) => ({
-    ...rowOf(session, hasModel(session) ? defaults : modelDefaults(session.key)),
-    ...(titles && { derivedTitle: derivedTitle(session.entry, titles.get(session.entry.sessionId)) }),
-    ...lastMessage(last?.get(session.entry.sessionId)),
-    ...(isActive(session.key) && { hasActiveRun: true as const }),
-  }));
-  const end = params.key === undefined && rows.length === params.limit ? found.at(-1) : undefined;
+  // Assigned, as to copy a row of so many fields takes longer than the rest of the list.
+  const rows = found.map((session): ListRow => {
+    const { key, entry } = session;
+    return Object.assign(
+      rowOf(session, hasModel(session) ? defaults : modelDefaults(key)),
+      titles && { derivedTitle: derivedTitle(entry, titles.get(entry.sessionId)) },
+      lastMessage(last?.get(entry.sessionId)),
+      place(key, rules),
+      marks(entry),
+      runFields(entry, activeRuns(key)),
+      { snapshotAt: now },
+    );
+  });
+  return { ts: now, path: store.location, count: rows.length, defaults, sessions: rows, ...paging };
+}
+
+/** The sessions that the parameters select. One more is read, which shows whether others follow. */
+async function pageOf(store: SessionStore, params: ListParams, now: number): Promise<Page> {
+  const { limit = Infinity, offset = 0, cursor } = params;
+  const filter = filterOf(params, now);
+  const needle = (params.search ?? "").trim().toLowerCase();
+  const accept = needle === "" ? undefined : (session: StoredSession) => isFound(session, needle);
+  const read = await collect(store, filter, offset + limit + 1, { accept, after: cursorOf(params) });
+  const found = read.slice(offset, offset + limit);
+  const [end] = found.slice(-1);
+  const hasMore = read.length > offset + limit;
   return {
-    ts: now,
-    path: store.location,
-    count: rows.length,
-    defaults,
-    sessions: rows,
-    ...(end && { nextCursor: `${end.entry.updatedAt} ${end.key}` }),
+    found,
+    paging: {
+      hasMore,
+      nextOffset: hasMore ? offset + found.length : null,
+      ...(hasMore && end && { nextCursor: `${end.entry.updatedAt} ${end.key}` }),
+      ...(offset > 0 && { offset }),
+      ...(limit !== Infinity && { limitApplied: limit }),
+      ...(!hasMore && cursor === undefined && { totalCount: read.length }),
+    },
+  };
+}
+
+function place(key: string, rules: KeyRules): Pick<ListRow, "agentId" | "isMain"> {
+  const agentId = agentOf(key, rules);
+  return { agentId, isMain: key === mainSessionKey(rules, agentId) };
+}
+
+/** Choice: always present, as clients merge a row into the one they have. */
+function marks(entry: SessionEntry): Pick<ListRow, "archived" | "archivedAt" | "pinned" | "unread"> {
+  const archived = isArchived(entry);
+  return {
+    archived,
+    ...(archived && { archivedAt: entry.archivedAt }),
+    pinned: isCount(entry.pinnedAt),
+    unread: isUnread(entry),
+  };
+}
+
+/** Choice: whether a run that ended by itself succeeded is not stored, so `status` is absent then. */
+function runFields(
+  { abortedLastRun }: SessionEntry,
+  runs: readonly RunState[],
+): Pick<ListRow, "hasActiveRun" | "activeRunIds" | "startedAt" | "status"> {
+  if (runs.length === 0) return abortedLastRun === true ? { status: "killed" } : {};
+  const startedAt = runs.find((run) => run.startedAt !== undefined)?.startedAt;
+  return {
+    hasActiveRun: true,
+    activeRunIds: runs.map(({ runId }) => runId),
+    status: "running",
+    ...(startedAt !== undefined && { startedAt }),
   };
 }
 
@@ -126,6 +201,7 @@ export function filterOf(params: ListParams, now: number): ListFilter {
     updatedSince: params.activeMinutes === undefined ? undefined : Math.max(0, now - params.activeMinutes * 60_000),
     includeGlobal: params.includeGlobal,
     includeUnknown: params.includeUnknown,
+    archived: params.archived === "all" ? undefined : (params.archived ?? false),
   };
 }
 
@@ -198,7 +274,12 @@ export function rowOf({ key, entry }: StoredSession, defaults: ModelDefaults): L
 }
 
 function pick(entry: SessionEntry, fields: readonly string[], fits: (value: unknown) => boolean): object {
-  return Object.fromEntries(fields.filter((field) => fits(entry[field])).map((field) => [field, entry[field]]));
+  const picked: Record<string, unknown> = {};
+  for (const field of fields) {
+    const value = entry[field];
+    if (value !== undefined && fits(value)) picked[field] = value;
+  }
+  return picked;
 }
 
 function isCount(value: unknown): value is number {

@@ -3,6 +3,7 @@
  * Spec: protocol/methods-sessions.md §1, http/sessions-routing.md §1-2.
  */
 import { invalidRequest } from "@svc/sdk";
+import { ownSessionKey } from "@svc/sdk/sessions";
 
 /** Settings that the spelling of a key depends on. */
 export interface KeyRules {
@@ -63,6 +64,18 @@ export function canonicalKey(key: string, rules: KeyRules): string {
   const request = segments.join(":");
   if (isSpecial(request)) return request;
   return withinLimit(agentKey(rules.defaultAgentId, request, rules));
+}
+
+/**
+ * The canonical key of a call that may also name the agent: a key without `agent:` is then one of its sessions.
+ * @throws GatewayError `INVALID_REQUEST` for a key of another agent, and as `canonicalKey`
+ */
+export function keyOfAgent(key: string, agentId: string | undefined, rules: KeyRules): string {
+  if (agentId === undefined) return canonicalKey(key, rules);
+  const wanted = agentId.trim().toLowerCase();
+  const canonical = canonicalKey(ownSessionKey(key, wanted), rules);
+  if (isSpecial(canonical) || parseKey(canonical)?.agentId === wanted) return canonical;
+  return invalidRequest(`session "${canonical}" does not belong to agent "${wanted}"; leave agentId out`);
 }
 
 function normalized(key: string): string {

@@ -4,7 +4,8 @@ import { refusal } from "@svc/sdk/errors";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { SessionConfig } from "../config.ts";
 import { channelOf, text } from "../keys-routing/keys.ts";
-import { expiredEntry, freshEntry, type DefaultsOf } from "../store/entries.ts";
+import { checkSessionId, type DefaultsOf, expiredEntry, freshEntry } from "../store/entries.ts";
+import type { RemoveIf } from "../store/statements.ts";
 import type { SessionStore } from "../store/store.ts";
 import { isStale, type ResetContext, resetPolicyOf, resetTypeOf } from "./reset-policy.ts";
 
@@ -25,13 +26,11 @@ export interface LifecycleOptions {
   readonly timeZone: () => string;
 }
 
-export interface DeleteOptions {
+export interface DeleteOptions extends RemoveIf {
   /** Retire the transcript as well. */
   readonly archive: boolean;
   /** Emit `sessionEnded`. */
   readonly announce: boolean;
-  /** epoch ms; delete only if it was last used at exactly this time */
-  readonly unusedSince?: number;
 }
 
 export interface Deleted {
@@ -50,7 +49,8 @@ export interface Freshened {
 export interface Lifecycle {
   /** Emits `sessionStarted`. */
   announceStart(key: string, entry: SessionEntry): void;
-  reset(key: string, reason: "new" | "reset"): Promise<SessionEntry>;
+  /** @param expectedSessionId the caller has seen this id. @throws GatewayError `CONFLICT` for another one */
+  reset(key: string, reason: "new" | "reset", expectedSessionId?: string): Promise<SessionEntry>;
   /**
    * Creates a missing session, and restarts an expired one. A message that is appended
    * at the same time either goes into the old conversation, which then does not expire, or into the new one.
@@ -89,13 +89,15 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   return {
     announceStart,
 
-    async reset(key, reason) {
+    async reset(key, reason, expectedSessionId) {
+      if (expectedSessionId !== undefined) checkSessionId(key, await store.get(key), expectedSessionId); // before runs are stopped
       await passGate(key, reason);
       const defaults = modelDefaults(key);
       const sessionId = store.newSessionId();
-      const { old, entry } = await store.restart(key, (old) =>
-        freshEntry(old, { sessionId, now: clock.now(), defaults }),
-      );
+      const { old, entry } = await store.restart(key, (old) => {
+        checkSessionId(key, old, expectedSessionId);
+        return freshEntry(old, { sessionId, now: clock.now(), defaults });
+      });
       if (old) announceEnd(key, old, reason);
       announceStart(key, entry);
       return entry;
@@ -114,14 +116,14 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       return { entry, restarted: changed };
     },
 
-    async delete(key, { archive, announce, unusedSince }) {
+    async delete(key, { announce, ...removal }) {
       if (key === mainSessionKey()) {
         const message = `the main session "${key}" cannot be deleted; use sessions.reset to start it afresh`;
         throw refusal("MAIN_SESSION", message);
       }
       if (!(await store.get(key))) return { deleted: false, archived: [] };
       await passGate(key, "delete");
-      const removed = await store.remove(key, { archive, ...(unusedSince !== undefined && { unusedSince }) });
+      const removed = await store.remove(key, removal);
       if (!removed) return { deleted: false, archived: [] };
       if (announce) announceEnd(key, removed.old, "delete");
       const { old, archivedAt } = removed;

@@ -1,19 +1,16 @@
 /** The entry after a `sessions.patch`. Pure; `patch-session.ts` writes. Spec: protocol/methods-sessions.md §5. */
-import { invalidRequest, isGatewayError, type ParamsOf } from "@svc/sdk";
+import { invalidRequest, isGatewayError, notFound, type ParamsOf } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
 import type { SessionEntry, sessions } from "@svc/sdk/sessions";
 import { subagentDepth } from "../keys-routing/keys.ts";
 import { thinkingOf, WORD_FIELDS, wordOf } from "./levels.ts";
+import { applies, isMarksOnly, keptMarks, type MarkContext, markFields } from "./marks.ts";
 import { chooseModel, type ChosenModel, defaultModel, isDefault, type ModelSources } from "./model-choice.ts";
 
 export type PatchParams = ParamsOf<typeof sessions.patch>;
 type Fields = Record<string, unknown>;
 
-export interface PatchContext extends ModelSources {
-  /** Canonical. */
-  readonly key: string;
-  /** epoch ms */
-  readonly now: number;
+export interface PatchContext extends ModelSources, MarkContext {
   /** Id of the session, if it must be created. */
   readonly sessionId: string;
 }
@@ -35,10 +32,20 @@ export function labelOf({ label }: PatchParams): string | undefined {
   return text;
 }
 
-/** The entry after the patch; a new one when there was none. @throws GatewayError `INVALID_REQUEST` or, for models, `UNAVAILABLE` */
+/**
+ * The entry after the patch; a new one when there was none; `old` itself if nothing changes.
+ * @throws GatewayError `INVALID_REQUEST`, `CONFLICT` or, for models, `UNAVAILABLE`; `NOT_FOUND` for marks of a missing session
+ */
 export function patched(old: SessionEntry | undefined, params: PatchParams, context: PatchContext): SessionEntry {
+  const isMarked = isMarksOnly(params);
+  if (isMarked && !old) notFound(`no session "${context.key}"; see sessions.list`);
+  if (!applies(old, params, context.key) && old) return old;
+  const marks = markFields(old, params, context);
+  if (isMarked && old) return Object.keys(marks).length === 0 ? old : withoutAbsent({ ...old, ...marks });
   const fields: Fields = {
     ...old,
+    ...keptMarks(old, context.now),
+    ...marks,
     ...plainFields(params),
     ...wordFields(params),
     ...lineage(old, params, context.key),
@@ -49,8 +56,11 @@ export function patched(old: SessionEntry | undefined, params: PatchParams, cont
 }
 
 function plainFields(params: PatchParams): Fields {
-  const { responseUsage, sendPolicy, groupActivation, execNode } = params;
+  const { responseUsage, sendPolicy, groupActivation, execNode, category, icon, color } = params;
   return {
+    ...("category" in params && { category: category?.trim() || null }),
+    ...("icon" in params && { icon: icon?.trim() || null }),
+    ...("color" in params && { color: color?.trim() || null }),
     ...("label" in params && { label: labelOf(params) }),
     ...("sendPolicy" in params && { sendPolicy }),
     ...("groupActivation" in params && { groupActivation }),

@@ -1,5 +1,6 @@
 /** Session entries: conversion from and to rows, patches, resets. Pure. Spec: protocol/stores.md §1. */
-import { invalidRequest } from "@svc/sdk";
+import { GatewayError, invalidRequest } from "@svc/sdk";
+import type { ModelDefaults } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { Row } from "@svc/sdk/storage";
 import type { DamageLog } from "./damage.ts";
@@ -19,13 +20,7 @@ export interface StoredSession {
   readonly entry: SessionEntry;
 }
 
-/** The model of entries without one. */
-export interface ModelDefaults {
-  readonly modelProvider: string | null;
-  readonly model: string | null;
-  /** tokens */
-  readonly contextTokens: number | null;
-}
+export type { ModelDefaults };
 
 /** The model of entries without one. @param key canonical: the default of its agent; absent: that of the default agent */
 export type DefaultsOf = (key?: string) => ModelDefaults;
@@ -52,9 +47,28 @@ const COLUMNS: ReadonlySet<string> = new Set(["sessionId", "updatedAt", "label"]
  */
 const NARROWING = ["elevatedLevel", "execHost", "execSecurity", "execAsk", "execNode"] as const;
 
+/** The place of a session in lists. Choice: it stays over resets and expiry, as it is not about the conversation. */
+const PLACE = ["category", "icon", "color", "pinnedAt", "parentSessionKey"] as const;
+
+/**
+ * Fields that a session takes over from the one it was opened from. Choice: the restrictions of commands, too, so that nobody
+ * lifts them by opening another session.
+ */
+const INHERITED = [
+  ...NARROWING,
+  "sendPolicy",
+  "thinkingLevel",
+  "verboseLevel",
+  "reasoningLevel",
+  "responseUsage",
+  "modelOverride",
+  "providerOverride",
+] as const;
+
 /** Fields a reset keeps. Spec: methods-sessions.md §6. */
 const KEPT = [
   ...NARROWING,
+  ...PLACE,
   "thinkingLevel",
   "verboseLevel",
   "reasoningLevel",
@@ -71,6 +85,9 @@ const KEPT = [
 /** Fields that an expired session keeps: address, lineage and policies. */
 const KEPT_ON_EXPIRY = [
   ...NARROWING,
+  ...PLACE,
+  "lastReadAt",
+  "markedUnreadAt",
   "displayName",
   "spawnedBy",
   "spawnDepth",
@@ -157,6 +174,30 @@ interface FreshOptions {
   readonly sessionId: string;
   /** epoch ms */
   readonly now: number;
+}
+
+/**
+ * Archived, and not used since. Choice: a session that is used again leaves the archive by itself, so that no message is hidden
+ * from people; no write is needed.
+ */
+export function isArchived({ archivedAt, updatedAt }: SessionEntry): boolean {
+  return typeof archivedAt === "number" && archivedAt >= updatedAt;
+}
+
+/** Choice: a session that nobody has marked as read counts as read. */
+export function isUnread({ lastReadAt, markedUnreadAt, updatedAt }: SessionEntry): boolean {
+  return typeof markedUnreadAt === "number" || (typeof lastReadAt === "number" && updatedAt > lastReadAt);
+}
+
+/** @throws GatewayError `CONFLICT` when the session has another id than the caller expects; absent: any */
+export function checkSessionId(key: string, entry: SessionEntry | undefined, expected: string | undefined): void {
+  if (expected === undefined || entry?.sessionId === expected) return;
+  throw new GatewayError("CONFLICT", `session "${key}" was reset or deleted meanwhile; read it again`);
+}
+
+/** Settings for a session that is opened from `parent`. */
+export function inheritedFields(parent: SessionEntry | undefined): object {
+  return picked(parent, INHERITED);
 }
 
 /** Token counters of a conversation without messages. */

@@ -1,6 +1,6 @@
 /** Tables of the session store. Steps are append-only: a changed step is refused at start. */
 import { type Sql, sqlFor } from "@svc/sdk/storage";
-import { spawnedBy } from "./statements.ts";
+import { archivedAt, spawnedBy } from "./statements.ts";
 
 /** As the trigger of SQLite. */
 const POSTGRES_TRIGGER = `create function sessions_sent_at(message jsonb, stored_at bigint) returns bigint language sql as $$
@@ -140,6 +140,11 @@ export const STEPS: readonly Sql[] = [
   },
   // JSON of an Origin: the one with the least authority among the summarized messages; null: the owner's.
   "alter table compactions add column origin text",
+  sqlFor((dialect) => {
+    const expression = archivedAt(dialect);
+    const indexed = dialect.name === "sqlite" ? expression : `(${expression})`;
+    return `create index sessions_archived on sessions (${indexed}) where ${expression} > 0`;
+  }),
 ];
 
 /**

@@ -17,6 +17,8 @@ export interface ListFilter {
   readonly sessionId?: string | undefined;
   /** epoch ms; older ones are left out */
   readonly updatedSince?: number | undefined;
+  /** Default: archived ones, too. */
+  readonly archived?: boolean | undefined;
   /** Default false. */
   readonly includeGlobal?: boolean | undefined;
   /** Default false. */
@@ -38,6 +40,19 @@ export function listedColumns({ isJson, jsonWithout }: Dialect): string {
 /** Must equal the expression of the index `sessions_spawned_by`, or the index is not used. */
 export function spawnedBy({ isJson, jsonText }: Dialect): string {
   return `case when ${isJson("entry")} then ${jsonText("entry", "spawnedBy")} end`;
+}
+
+/** Time at which a session was archived; NULL otherwise, and for a value that is no time. Must equal the expression of the index `sessions_archived`. */
+export function archivedAt({ name, isJson, jsonText }: Dialect): string {
+  const at = jsonText("entry", "archivedAt");
+  return name === "sqlite"
+    ? `case when ${isJson("entry")} then case typeof(${at}) when 'integer' then ${at} end end`
+    : `case when ${isJson("entry")} and ${at} ~ '^[0-9]{1,15}$' then cast(${at} as bigint) end`;
+}
+
+/** Condition: the session is archived, as `isArchived`. The first part makes the planner read the index. */
+function isArchived(dialect: Dialect): string {
+  return `${archivedAt(dialect)} > 0 and ${archivedAt(dialect)} >= updated_at`;
 }
 
 /** Creates a missing session; returns a row when it did. */
@@ -191,13 +206,25 @@ export function isNotRetired(sessionId: string): Statement {
   return { sql: "update archives set key = key where session_id = ?", params: [sessionId], expectChanges: 0 };
 }
 
-/** @param unusedSince epoch ms; only if the session was last used at exactly this time */
-export function remove(key: string, unusedSince?: number): Statement {
-  if (unusedSince === undefined) return { sql: "delete from sessions where key = ? returning *", params: [key] };
+/** Conditions of `remove`. */
+export interface RemoveIf {
+  /** epoch ms; only if the session was last used at exactly this time */
+  readonly unusedSince?: number | undefined;
+  /** Only if the session has this id. */
+  readonly sessionId?: string | undefined;
+}
+
+/** A conflict when a condition is not met. */
+export function remove(key: string, { unusedSince, sessionId }: RemoveIf = {}): Statement {
+  const conditions = [
+    ...(unusedSince === undefined ? [] : [" and updated_at = ?"]),
+    ...(sessionId === undefined ? [] : [" and session_id = ?"]),
+  ];
+  const values = [unusedSince, sessionId].filter((value) => value !== undefined);
   return {
-    sql: "delete from sessions where key = ? and updated_at = ? returning *",
-    params: [key, unusedSince],
-    expectChanges: 1,
+    sql: `delete from sessions where key = ?${conditions.join("")} returning *`,
+    params: [key, ...values],
+    ...(values.length > 0 && { expectChanges: 1 }),
   };
 }
 
@@ -236,7 +263,8 @@ export function page(
  * list, which reads every session; so `listed` and `agent_id` are written as expressions without an index.
  */
 function conditions(filter: ListFilter): { sql: ((dialect: Dialect) => string)[]; params: SqlValue[] } {
-  const isNarrow = [filter.label, filter.sessionId, filter.spawnedBy].some((value) => value !== undefined);
+  const isNarrow =
+    filter.archived || [filter.label, filter.sessionId, filter.spawnedBy].some((value) => value !== undefined);
   const asked: readonly (readonly [sql: string | ((dialect: Dialect) => string), value: SqlValue | undefined])[] = [
     [isNarrow ? "agent_id || '' = ?" : "agent_id = ?", filter.agentId],
     ["label = ?", filter.label],
@@ -247,6 +275,10 @@ function conditions(filter: ListFilter): { sql: ((dialect: Dialect) => string)[]
     ["key <> ?", filter.includeUnknown ? undefined : "unknown"],
   ];
   const sql: ((dialect: Dialect) => string)[] = [() => (isNarrow ? "listed + 0 = 1" : "listed = 1")];
+  if (filter.archived) sql.push(isArchived);
+  // The few archived keys are read once, from their own index: no entry of the other sessions is parsed.
+  if (filter.archived === false)
+    sql.push((dialect) => `key not in (select key from sessions where ${isArchived(dialect)})`);
   const params: SqlValue[] = [];
   for (const [condition, value] of asked) {
     if (value === undefined) continue;

@@ -6,7 +6,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, notFound, unavailable } from "@svc/sdk";
 import type { Message } from "@svc/sdk/models";
-import type { SessionEntry } from "@svc/sdk/sessions";
+import type { SessionChange, SessionEntry } from "@svc/sdk/sessions";
 import type { Statement, StatementResult, Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "./damage.ts";
 import { mergeable, type SessionTableRow, type StoredSession, toSession } from "./entries.ts";
@@ -18,6 +18,8 @@ export interface StoreOptions {
   readonly storage: () => Storage;
   readonly clock: Pick<Clock, "now">;
   readonly damage: DamageLog;
+  /** Called after each change is stored. */
+  readonly changed?: (change: SessionChange) => void;
   /** Default: a random UUID. */
   readonly newSessionId?: () => string;
   /** Default: 8 random hex characters. */
@@ -49,11 +51,9 @@ export interface ChangeOptions {
 }
 
 /** Options of `remove`. */
-export interface RemoveOptions {
+export interface RemoveOptions extends statements.RemoveIf {
   /** Record the transcript as `deleted`; otherwise as `kept`. */
   readonly archive: boolean;
-  /** epoch ms; remove only if it was last used at exactly this time */
-  readonly unusedSince?: number;
 }
 
 /** Attempts of a change when the entry changes concurrently. */
@@ -63,13 +63,15 @@ export class SessionStore {
   readonly #storage: () => Storage;
   readonly #clock: Pick<Clock, "now">;
   readonly #damage: DamageLog;
+  readonly #changed: (change: SessionChange) => void;
   readonly newSessionId: () => string;
   readonly #newMessageId: () => string;
 
-  constructor({ storage, clock, damage, newSessionId, newMessageId }: StoreOptions) {
+  constructor({ storage, clock, damage, changed = () => undefined, newSessionId, newMessageId }: StoreOptions) {
     this.#storage = storage;
     this.#clock = clock;
     this.#damage = damage;
+    this.#changed = changed;
     this.newSessionId = newSessionId ?? randomUUID;
     this.#newMessageId = newMessageId ?? (() => randomBytes(4).toString("hex"));
   }
@@ -107,7 +109,9 @@ export class SessionStore {
       statements.insertIfMissing(key, patch.sessionId ?? this.newSessionId(), now),
       statements.merge(key, mergeable(patch), now),
     ]);
-    return { entry: this.#firstEntry(merged) ?? refuseSessionId(key), created: rowsOf(inserted).length > 0 };
+    const written = { entry: this.#firstEntry(merged) ?? refuseSessionId(key), created: rowsOf(inserted).length > 0 };
+    this.#changed({ key, reason: written.created ? "create" : "patch" });
+    return written;
   }
 
   /**
@@ -122,7 +126,9 @@ export class SessionStore {
     const [, inserted] = await this.#storage()
       .transaction(change)
       .catch((thrown: unknown) => (isConflict(thrown) ? refuseRetired(sessionId) : Promise.reject(thrown)));
-    return { entry: (await this.get(key)) ?? notFound(`no session "${key}"`), created: rowsOf(inserted).length > 0 };
+    const created = rowsOf(inserted).length > 0;
+    if (created) this.#changed({ key, reason: "create" });
+    return { entry: (await this.get(key)) ?? notFound(`no session "${key}"`), created };
   }
 
   /**
@@ -134,7 +140,10 @@ export class SessionStore {
     const merge = statements.merge(key, mergeable(patch), this.#clock.now());
     const [merged] = await this.#storage().transaction([merge]);
     const entry = this.#firstEntry(merged);
-    if (entry) return entry;
+    if (entry) {
+      this.#changed({ key, reason: "patch" });
+      return entry;
+    }
     return (await this.get(key)) ? refuseSessionId(key) : notFound(`no session "${key}"; see sessions.list`);
   }
 
@@ -153,7 +162,9 @@ export class SessionStore {
       ...alongside,
     ]);
     const entry = this.#firstEntry(touched) ?? notFound(`no session "${key}"`);
-    return { ids: items.map(({ id }) => id), entry, created: rowsOf(inserted).length > 0 };
+    const ids = items.map(({ id }) => id);
+    this.#changed({ key, reason: "send", messageIds: ids });
+    return { ids, entry, created: rowsOf(inserted).length > 0 };
   }
 
   /** Removes messages from the transcript. @param unusedSince epoch ms; new time of last use; absent: unchanged */
@@ -165,6 +176,7 @@ export class SessionStore {
   ): Promise<void> {
     const changes = ids.length === 0 ? [] : statements.withdraw(key, ids, unusedSince, this.#clock.now());
     await this.#storage().transaction([...changes, ...alongside]);
+    if (changes.length > 0) this.#changed({ key, reason: "compact" });
   }
 
   /** Newest first, without runs of scheduled jobs. A filter with U+0000 matches nothing: no column can hold it. */
@@ -205,7 +217,10 @@ export class SessionStore {
           ]
         : [{ ...statements.insert({ key, entry }), expectChanges: 1 }];
       const guard = uniqueLabel === undefined ? [] : [statements.labelIsFree(uniqueLabel, key)];
-      if (await this.#succeeds([...guard, ...change])) return { old: old?.entry, entry, changed: true };
+      if (await this.#succeeds([...guard, ...change])) {
+        this.#changed({ key, reason: !old ? "create" : archive ? "reset" : "patch" });
+        return { old: old?.entry, entry, changed: true };
+      }
       if (uniqueLabel !== undefined) await this.#refuseTaken(uniqueLabel, key);
     }
     return unavailable(`session "${key}" keeps changing; try again`, { retryAfterMs: 1_000 });
@@ -219,18 +234,19 @@ export class SessionStore {
   /** Removes the entry; its messages stay stored. @returns `undefined` when it did not exist, or was used in the meantime */
   async remove(
     key: string,
-    { archive, unusedSince }: RemoveOptions,
+    { archive, ...conditions }: RemoveOptions,
   ): Promise<{ readonly old: SessionEntry; readonly archivedAt: number | undefined } | undefined> {
     const now = this.#clock.now();
     const change = [
       statements.archive(key, archive ? "deleted" : "kept", now),
-      statements.remove(key, unusedSince),
+      statements.remove(key, conditions),
     ] as const;
     const results = await this.#storage()
       .transaction(change)
       .catch((thrown: unknown) => (isConflict(thrown) ? [] : Promise.reject(thrown)));
     const old = this.#firstEntry(results.at(-1));
     const archived = archive && rowsOf(results[0]).length > 0;
+    if (old) this.#changed({ key, reason: "delete" });
     return old && { old, archivedAt: archived ? now : undefined };
   }
 

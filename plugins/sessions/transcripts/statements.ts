@@ -9,15 +9,20 @@ export const TRANSCRIPT_TAIL = `select session_id, seq, id, body from transcript
   where session_id = ${SESSION_ID} order by seq desc limit ?`;
 
 /**
- * One page of a transcript, newest first; `kept` is 1 for the first message that a compaction kept. Parameters: key, id of the
- * message before which the page ends or null, limit.
+ * One page of a transcript, newest first; `kept` is 1 for the first message that a compaction kept, `last_seq` the number of the
+ * newest message of all. Parameters: key, id of the message before which the page ends or null, limit, offset.
  */
 export const PAGE = `with one as materialized (select session_id from sessions where key = ?),
-  border as materialized (select t.seq from transcript t join one on t.session_id = one.session_id where t.id = ?)
+  border as materialized (select t.seq from transcript t join one on t.session_id = one.session_id where t.id = ?),
+  newest as materialized (select max(t.seq) as seq from transcript t join one on t.session_id = one.session_id)
   select t.session_id, t.seq, t.id, t.body, exists (
-      select 1 from compactions c where c.session_id = t.session_id and c.first_kept_seq = t.seq) as kept
+      select 1 from compactions c where c.session_id = t.session_id and c.first_kept_seq = t.seq) as kept,
+      (select seq from newest) as last_seq
     from transcript t join one on t.session_id = one.session_id
-    where t.seq < coalesce((select seq from border), 9007199254740991) order by t.seq desc limit ?`;
+    where t.seq < coalesce((select seq from border), 9007199254740991) order by t.seq desc limit ? offset ?`;
+
+/** Number of messages of a session after one of them. Parameters: key, seq. */
+export const NEWER = `select count(*) as n from transcript where session_id = ${SESSION_ID} and seq > ?`;
 
 /** Parameters: key, id. */
 export const MESSAGE = `select session_id, seq, id, body from transcript where session_id = ${SESSION_ID} and id = ?`;

@@ -1,7 +1,7 @@
 /** Reads transcripts, records compactions and cuts. Unreadable messages are skipped and reported. */
 import { type Clock, isGatewayError, matches, notFound, Origin, outsideOrigin } from "@svc/sdk";
 import type { Message } from "@svc/sdk/models";
-import type { Sessions, TranscriptItem, TranscriptPage } from "@svc/sdk/sessions";
+import type { SessionChange, Sessions, TranscriptItem, TranscriptPage } from "@svc/sdk/sessions";
 import type { Sql, Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "../store/damage.ts";
 import * as statements from "./statements.ts";
@@ -11,6 +11,8 @@ export interface TranscriptOptions {
   readonly storage: () => Storage;
   readonly clock: Pick<Clock, "now">;
   readonly damage: DamageLog;
+  /** Called after each change is stored. */
+  readonly changed?: (change: SessionChange) => void;
 }
 
 /** A message without image data, its texts cut. */
@@ -50,6 +52,13 @@ interface BodyRow {
   readonly body: string;
 }
 
+interface PageRow extends BodyRow {
+  readonly kept: number;
+  readonly last_seq: number;
+}
+
+type PageOptions = Parameters<Sessions["page"]>[1];
+
 interface ExcerptRow {
   readonly session_id: string;
   readonly seq: number;
@@ -61,11 +70,13 @@ export class Transcripts {
   readonly #storage: () => Storage;
   readonly #clock: Pick<Clock, "now">;
   readonly #damage: DamageLog;
+  readonly #changed: (change: SessionChange) => void;
 
-  constructor({ storage, clock, damage }: TranscriptOptions) {
+  constructor({ storage, clock, damage, changed = () => undefined }: TranscriptOptions) {
     this.#storage = storage;
     this.#clock = clock;
     this.#damage = damage;
+    this.#changed = changed;
   }
 
   /** The last `limit` messages, oldest first. */
@@ -75,26 +86,35 @@ export class Transcripts {
   }
 
   /** As `Sessions.page`. One more row is read, to know whether there are older ones. */
-  async page(
-    key: string,
-    { limit, before }: { readonly limit: number; readonly before?: string },
-  ): Promise<TranscriptPage> {
+  async page(key: string, { limit, before, around, ...wanted }: PageOptions): Promise<TranscriptPage> {
     const size = atLeast0(limit);
+    const offset =
+      around === undefined ? atLeast0(wanted.offset ?? 0) : await this.#offsetAround(key, around, Math.floor(size / 2));
     const [rows, border] = await Promise.all([
-      this.#storage().all<BodyRow & { readonly kept: number }>(statements.PAGE, [key, before ?? null, size + 1]),
+      this.#storage().all<PageRow>(statements.PAGE, [key, before ?? null, size + 1, before === undefined ? offset : 0]),
       before === undefined ? undefined : this.#row(key, before),
     ]);
     if (before !== undefined && !border) refuseMessage(key, before);
     const shown = rows.slice(0, size);
     const kept = new Set(shown.filter((row) => row.kept === 1).map(({ id }) => id));
     const oldestId = shown.at(-1)?.id;
+    const lastSeq = rows[0]?.last_seq;
     const items = this.#items(shown);
     return {
       items,
       ...(oldestId === undefined ? {} : { oldestId }),
       hasMore: rows.length > size,
       firstKept: items.filter(({ id }) => kept.has(id)).map(({ id }) => id),
+      ...(before === undefined ? { offset } : {}),
+      ...(lastSeq === undefined ? {} : { lastSeq }),
     };
+  }
+
+  /** Offset of a page with the message, and at most `newer` messages after it. */
+  async #offsetAround(key: string, id: string, newer: number): Promise<number> {
+    const row = (await this.#row(key, id)) ?? refuseMessage(key, id);
+    const found = await this.#storage().get<{ n: number }>(statements.NEWER, [key, row.seq]);
+    return Math.max(0, (found?.n ?? 0) - newer);
   }
 
   /** One message; `undefined`: it is not in the transcript, or unreadable. */
@@ -114,6 +134,7 @@ export class Transcripts {
     const { session_id: sessionId, seq: firstSeq } = first;
     const removal = { key, sessionId, partId: partIdOf(sessionId, now), firstSeq };
     await this.#storage().transaction(statements.rewind(removal, now));
+    this.#changed({ key, reason: "compact" });
   }
 
   #row(key: string, id: string): Promise<BodyRow | undefined> {
@@ -140,6 +161,7 @@ export class Transcripts {
       if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") throw thrown;
       refuseMessage(key, compaction.firstKeptId);
     }
+    this.#changed({ key, reason: "compact" });
   }
 
   /**
@@ -213,6 +235,7 @@ export class Transcripts {
     const { session_id: sessionId, seq: lastSeq } = border;
     const partId = partIdOf(sessionId, at);
     const [moved] = await this.#storage().transaction(statements.cut({ key, sessionId, partId, lastSeq }, at));
+    this.#changed({ key, reason: "compact" });
     return { partId, at, kept: total - (moved?.changes ?? 0) };
   }
 
@@ -225,7 +248,7 @@ export class Transcripts {
     return rows.toReversed().flatMap(({ session_id, seq, id, body }) => {
       const message = messageOf(body);
       if (!message) this.#damage.message(session_id, seq);
-      return message ? [{ id, message }] : [];
+      return message ? [{ id, seq, message }] : [];
     });
   }
 

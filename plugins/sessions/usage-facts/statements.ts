@@ -12,11 +12,14 @@ function columns(sql: Dialect, report: boolean): string {
   return `${listedColumns(sql)}, ${report ? part : "null"} as report`;
 }
 
-/** Sessions used since a time, newest first. Parameter `listed`: 1 for those that lists show, 0 for runs of jobs. */
-export const NEWEST_SUBJECTS = (report: boolean): Sql =>
+/**
+ * Sessions used since a time, newest first. Parameters: `listed`, 1 for those that lists show, 0 for runs of jobs; two agent ids, if
+ * `ofAgent`; the time; how many.
+ */
+export const NEWEST_SUBJECTS = (report: boolean, ofAgent = false): Sql =>
   sqlFor(
     (sql) => `select ${columns(sql, report)} from sessions
-  where listed = ? and updated_at >= ? order by updated_at desc, key desc limit ?`,
+  where listed = ?${ofAgent ? " and agent_id in (?, ?)" : ""} and updated_at >= ? order by updated_at desc, key desc limit ?`,
   );
 
 /** The session with a key. */
@@ -26,8 +29,12 @@ export const SUBJECT = (report: boolean): Sql =>
 export const RETIRED_SUBJECT =
   "select session_id, key, archived_at from archives where session_id = ? and part_of is null";
 
-export const RETIRED_SUBJECTS = `select session_id, key, archived_at from archives
-  where archived_at >= ? and part_of is null order by archived_at desc limit ?`;
+/**
+ * Parameters: the time; if `ofAgent`, the first key of the agent, the first one behind its keys, and 1 if those of no agent are its
+ * own; how many.
+ */
+export const RETIRED_SUBJECTS = (ofAgent = false): string => `select session_id, key, archived_at from archives
+  where archived_at >= ?${ofAgent ? " and (key >= ? and key < ? or ? = 1 and key in ('global', 'unknown'))" : ""} and part_of is null order by archived_at desc limit ?`;
 
 /** The provider reported usage. Zero tokens are no report: servers that do not count send zeros. */
 const COUNTED = "(f.has_usage = 1 and f.total_tokens > 0)";

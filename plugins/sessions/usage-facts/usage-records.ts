@@ -1,7 +1,7 @@
 /** The service `UsageRecords`: usage of transcripts, summed by the database. Spec: protocol/methods-usage.md §4-6. */
 import { cut } from "@svc/sdk/cli";
 import type { Storage } from "@svc/sdk/storage";
-import type { ToolSum, UsagePeriod, UsageRecords, UsageSum, UsedTranscript } from "@svc/sdk/usage";
+import type { ToolSum, UsagePeriod, UsageRecords, UsageSelection, UsageSum, UsedTranscript } from "@svc/sdk/usage";
 import { canonicalKey, channelOfSession, chatTypeOf, type KeyRules, parseKey, text } from "../keys-routing/keys.ts";
 import type { DamageLog } from "../store/damage.ts";
 import { type SessionTableRow, type StoredSession, toSession } from "../store/entries.ts";
@@ -50,13 +50,17 @@ export function createUsageRecords({ storage, damage, transcripts, rules }: Usag
     return { key, sessionId: entry.sessionId, updatedAt: entry.updatedAt, entry, report: row.report };
   }
 
-  /** Newest first. A transcript that two sessions show is counted once. */
-  async function newest(from: number, limit: number, withReport: boolean): Promise<Subject[]> {
-    const sql = statements.NEWEST_SUBJECTS(withReport);
+  /** Newest first, of one agent or all. A transcript that two sessions show is counted once. */
+  async function newest(from: number, { limit, includeContextWeight, agentId }: UsageSelection): Promise<Subject[]> {
+    const isOfAgent = agentId !== undefined;
+    const isDefault = agentId === rules().defaultAgentId; // sessions of no agent count to the default one
+    const agents = isOfAgent ? [agentId, isDefault ? "" : agentId] : [];
+    const keys = isOfAgent ? [...keyRange(agentId), isDefault ? 1 : 0] : [];
+    const sql = statements.NEWEST_SUBJECTS(includeContextWeight, isOfAgent);
     const [listed, runs, retired] = await Promise.all([
-      storage().all<SubjectRow>(sql, [1, from, limit]),
-      storage().all<SubjectRow>(sql, [0, from, limit]),
-      storage().all<RetiredRow>(statements.RETIRED_SUBJECTS, [from, limit]),
+      storage().all<SubjectRow>(sql, [1, ...agents, from, limit]),
+      storage().all<SubjectRow>(sql, [0, ...agents, from, limit]),
+      storage().all<RetiredRow>(statements.RETIRED_SUBJECTS(isOfAgent), [from, ...keys, limit]),
     ]);
     const seen = new Set<string>();
     return [...[...listed, ...runs].map(stored), ...retired.map(retiredSubject)]
@@ -92,10 +96,11 @@ export function createUsageRecords({ storage, damage, transcripts, rules }: Usag
   }
 
   return {
-    async transcripts(period, { key, limit, includeContextWeight }) {
+    async transcripts(period, selection) {
+      const { key, includeContextWeight } = selection;
       const subjects =
         key === undefined
-          ? await newest(period.from, limit, includeContextWeight)
+          ? await newest(period.from, selection)
           : [await find(key, includeContextWeight)].filter((found) => found !== undefined);
       const used = new Map<string, { readonly sums: UsageSum[]; readonly tools: ToolSum[] }>();
       for (const { sessionId } of subjects) used.set(sessionId, { sums: [], tools: [] });
@@ -126,8 +131,7 @@ export function createUsageRecords({ storage, damage, transcripts, rules }: Usag
       const isDefault = agentId === rules().defaultAgentId; // sessions of no agent count to the default one
       const agents = JSON.stringify(isDefault ? [agentId, ""] : [agentId]);
       const special = JSON.stringify(isDefault ? ["global", "unknown"] : []);
-      const [first, behind] = [`agent:${agentId}:`, `agent:${agentId};`]; // ";" follows ":"
-      const params = [agents, period.from, first, behind, special, period.from];
+      const params = [agents, period.from, ...keyRange(agentId), special, period.from];
       const ids = (await storage().all<{ id: string }>(statements.AGENT_TRANSCRIPTS, params)).map(({ id }) => id);
       const all: UsageSum[] = [];
       for (let at = 0; at < ids.length; at += BATCH) all.push(...(await sums(ids.slice(at, at + BATCH), period)));
@@ -161,6 +165,9 @@ export function createUsageRecords({ storage, damage, transcripts, rules }: Usag
     },
   };
 }
+
+/** The keys of an agent: from the first text up to, but without, the second. */
+const keyRange = (agentId: string) => [`agent:${agentId}:`, `agent:${agentId};`]; // ";" follows ":"
 
 /** Spec: methods-usage.md §4 (key of a session that is no longer in the store). */
 function retiredSubject({ session_id: sessionId, key, archived_at: updatedAt }: RetiredRow): Subject {

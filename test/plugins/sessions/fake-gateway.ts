@@ -10,6 +10,7 @@ import {
   withDefaults,
 } from "@svc/sdk";
 import type { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import type { ChatCommands } from "@svc/sdk/commands";
 import type { ModelPolicy, Models } from "@svc/sdk/models";
 import { type sessions, Sessions } from "@svc/sdk/sessions";
 import { Retention, type Storage } from "@svc/sdk/storage";
@@ -32,7 +33,8 @@ export interface FakeOptions {
   readonly agents?: AgentDirectory;
   readonly models?: Models | undefined;
   readonly policy?: ModelPolicy;
-  readonly runs?: Pick<AgentRuns, "active">;
+  readonly runs?: Partial<Pick<AgentRuns, "active" | "start">>;
+  readonly commands?: Partial<ChatCommands>;
   readonly bindings?: readonly object[];
   /** Sections `tools.sessions` and `tools.agentToAgent`. */
   readonly visibility?: string;
@@ -42,7 +44,7 @@ export interface FakeOptions {
 
 /** Sets up and starts `plugin`. `emitted` lists the hooks it emitted, in order. */
 export async function startFake(plugin: Plugin, options: FakeOptions) {
-  const { storage, clock, config = {}, bindings = [], agents, models, policy, runs, deny } = options;
+  const { storage, clock, config = {}, bindings = [], agents, models, policy, runs, commands, deny } = options;
   const sections = {
     bindings,
     "tools.sessions": { visibility: options.visibility ?? "tree" },
@@ -77,9 +79,14 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
       models: { get: () => models },
       policy: { get: () => policy },
       runs: { get: () => runs },
+      peers: { self: undefined, answer: () => () => undefined },
+      commands: { get: () => commands },
     },
     configChanged: (handler: typeof configChanged) => (configChanged = handler),
-    serve: (_contract: unknown, given: Handlers<typeof sessions>) => (handlers = given),
+    serve: (_contract: unknown, given: object) => {
+      if ("list" in given) handlers = given as Handlers<typeof sessions>; // of its contracts only this one has it
+    },
+    event: () => () => undefined,
     provide: (token: { id: string }, value: unknown) => {
       if (token.id === Sessions.id) service = value as Sessions; // by its token
       if (token.id === UsageRecords.id) records = value as UsageRecords;
@@ -89,7 +96,11 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
       else tools.set(id, value as Tool);
     },
     start: (begin: () => unknown) => starts.push(begin),
-    hooks: { hello: { tap: (handler: (snapshot: object) => object) => (hello = handler) } },
+    hooks: {
+      hello: { tap: (handler: (snapshot: object) => object) => (hello = handler) },
+      connectionClosed: { tap: () => undefined },
+      runEvent: { tap: () => undefined },
+    },
     emits: ({ name, kind }: HookSpec) => ({
       isUsed: () => true,
       emit: async (input: unknown) => {

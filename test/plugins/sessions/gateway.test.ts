@@ -32,7 +32,9 @@ describe("sessions in a gateway", () => {
     const { client } = await testGateway(t, { plugins: [...PLUGINS, plugin] });
     const { methods } = (client.hello as { features: { methods: readonly string[] } }).features;
     const advertised = methods.filter((method) => method.startsWith("sessions.")).toSorted();
-    const expected = ["compact", "delete", "list", "patch", "preview", "reset"].map((name) => `sessions.${name}`);
+    const names =
+      "compact create delete describe list messages.subscribe messages.unsubscribe patch preview reset resolve subscribe unsubscribe usage";
+    const expected = names.split(" ").map((name) => `sessions.${name}`);
     assert.deepEqual(advertised, expected);
 
     const { key, entry } = await client.call(sessions.patch, { key: "Notes", label: "Notes", verboseLevel: "yes" });

@@ -108,7 +108,11 @@ describe("sessions.resolve and sessions.preview", () => {
   it("accept keys as people write them", async (t) => {
     const { handlers, service } = await start(t);
     await service.append("agent:main:foo", [user("hi")]);
-    assert.deepEqual(await handlers.resolve(call({ key: "FOO" })), { ok: true, key: "agent:main:foo" });
+    assert.deepEqual(await handlers.resolve(call({ key: "FOO" })), {
+      ok: true,
+      key: "agent:main:foo",
+      agentId: "main",
+    });
     const { previews } = await handlers.preview(call({ keys: ["FOO"] }));
     assert.deepEqual(previews, [{ key: "FOO", status: "ok", items: [{ role: "user", text: "hi" }] }]);
   });

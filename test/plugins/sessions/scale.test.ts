@@ -41,7 +41,10 @@ const asked: readonly Asked[] = [
   ["the tools of a session", usage.TOOL_SUMS, [ids, 0, 9]],
   ["the points of a session", usage.TIMESERIES, [200, ids]],
   ["sessions of a report", usage.NEWEST_SUBJECTS(true), [1, 0, 50]],
-  ["retired transcripts of a report", usage.RETIRED_SUBJECTS, [0, 50]],
+  ["retired transcripts of a report", usage.RETIRED_SUBJECTS(), [0, 50]],
+  ["the archive", ...pageOf({ archived: true })],
+  ["a page without what is archived", ...pageOf({ archived: false })],
+  ["a page of an agent without what is archived", ...pageOf({ agentId: "main", archived: false })],
   ["what was not used for long", LONGEST_UNUSED, [1, 9, 0, "", 50]],
   ["old archives", OLDEST_RETIRED, [9, 50]],
   ...of("an append", [
@@ -50,7 +53,7 @@ const asked: readonly Asked[] = [
     entries.appendMessage(KEY, "i", user("hi"), 1),
   ]),
   ...of("a restart", [entries.archive(KEY, "reset", 1), entries.replace(session, session, true)]),
-  ...of("a removal", [entries.remove(KEY), entries.remove(KEY, 1)]),
+  ...of("a removal", [entries.remove(KEY), entries.remove(KEY, { unusedSince: 1, sessionId: "s" })]),
   ...of("a label", [entries.labelIsFree("l", KEY)]),
   ...of("a compaction", transcripts.addCompaction(KEY, { summary: "s", firstKeptId: "i", tokensBefore: 1 }, 1)),
   ...of("a cut", transcripts.cut({ key: KEY, sessionId: "s", partId: "p", lastSeq: 5 }, 1)),
@@ -67,11 +70,13 @@ const NARROW: readonly (readonly [filter: entries.ListFilter, index: string])[] 
   [{ label: "l", agentId: "main" }, "sessions_label (label=?)"],
   [{ sessionId: "s", agentId: "main" }, "sessions_session_id (session_id=?)"],
   [{ spawnedBy: "x" }, "sessions_spawned_by (<expr>=?)"],
+  [{ archived: true }, "sessions_archived (<expr>>?)"],
+  [{ archived: true, agentId: "main" }, "sessions_archived (<expr>>?)"],
   [{ spawnedBy: "x", updatedSince: 5 }, "sessions_spawned_by (<expr>=?"],
 ];
 
 /** Sorting a whole table is as bad as reading it; sorting the groups of one session is fine. */
-const MAY_SORT = /sums|tools|points|label|page of an id|spawned/;
+const MAY_SORT = /the archive$|sums|tools|points|label|page of an id|spawned/;
 
 describe("a large store", () => {
   it("reads no table from end to end, nor sorts one", { timeout: 120_000 }, async (t) => {

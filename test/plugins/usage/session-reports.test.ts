@@ -292,6 +292,28 @@ describe("sessions.usage", () => {
     assert.equal("contextWeight" in ((await report()).sessions[0] ?? {}), false);
   });
 
+  it("counts only the sessions of an agent, also reset ones, those of no agent with the default one", async (t) => {
+    const { report, service } = await seeded(t);
+    await service.append("global", [answers(NOON, used(4, 2))]);
+    await service.append("agent:eve:main", [answers(NOON, used(7, 4))]);
+    await service.reset("agent:eve:main", "reset");
+    await service.append("agent:eve:main", [answers(NOON, used(2, 1))]);
+    const tokens = async (params: object) => (await report(params)).totals.totalTokens;
+    assert.deepEqual([await tokens({ agentId: "Eve" }), await tokens({ agentId: "ev" })], [9, 0]);
+    assert.deepEqual([await tokens({ agentId: "main" }), await tokens({ agentScope: "all" })], [39, 48]);
+    await service.reset("global", "reset");
+    assert.equal(await tokens({ agentId: "main" }), 39);
+    await assert.rejects(report({ agentId: "eve", agentScope: "all" }), { code: "INVALID_REQUEST" });
+  });
+
+  it("has the days of a named time zone", async (t) => {
+    const { report } = await seeded(t);
+    const named = { mode: "specific", timeZone: "Pacific/Kiritimati", utcOffset: "UTC+1" }; // UTC+14
+    const { aggregates } = await report({ startDate: "2026-03-02", endDate: "2026-03-02", ...named });
+    assert.equal(aggregates.daily.map(({ date }) => date).join(), "2026-03-02");
+    await assert.rejects(report({ ...named, timeZone: "Mars/Base" }), { code: "INVALID_REQUEST" });
+  });
+
   it("returns no rows for an unknown key, and refuses a malformed one", async (t) => {
     const { report } = await seeded(t);
     assert.deepEqual((await report({ key: "none" })).sessions, []);

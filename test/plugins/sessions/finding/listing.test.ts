@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { matches } from "@svc/sdk";
+import type { RunState } from "@svc/sdk/agents";
 import { type SessionEntry, SessionRow } from "@svc/sdk/sessions";
 import { derivedTitle, listSessions, type ListParams, rowOf } from "../../../../plugins/sessions/finding/listing.ts";
+import { publishedViolations } from "../../../published.ts";
 import { assistant, NOON, openStore, user } from "../open-store.ts";
 
 const defaults = { modelProvider: "dp", model: "dm", contextTokens: 1000 };
+const rules = { defaultAgentId: "main", mainKey: "main", scope: "per-sender" } as const;
 const MINUTE = 60_000;
 
 /** Seven listed sessions, one minute apart, the last one newest, and a run of a job. */
@@ -27,7 +30,7 @@ async function seeded(t: TestContext) {
     await store.ensure(key, patch);
   }
   const list = (params: ListParams) =>
-    listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults: () => defaults });
+    listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults: () => defaults, rules });
   return { store, clock, list };
 }
 
@@ -56,6 +59,10 @@ describe("listSessions", () => {
     ["a search in the session id", { search: "11111111-A" }, ["agent:main:old"]],
     ["a search in the key", { search: "IRC:" }, ["agent:main:irc:group:7"]],
     ["everything for a blank search", { search: "  " }, base],
+    ["those after an offset", { offset: 1, limit: 2 }, base.slice(1, 3)],
+    ["none after the last one", { offset: 9 }, []],
+    ["what a search finds after an offset", { search: "agent:", offset: 3 }, base.slice(3)],
+    ["no archived ones on request", { archived: true }, []],
     ["a search before the limit", { search: "main:main", limit: 1 }, ["agent:main:main"]],
   ];
   it("lists what was asked for", async (t) => {
@@ -91,7 +98,7 @@ describe("listSessions", () => {
     const keys = Array.from({ length: 1101 }, (_, n) => `agent:main:s${String(n).padStart(4, "0")}`);
     await Promise.all(keys.map((key) => store.ensure(key))); // all in the same millisecond
     const list = (params: ListParams) =>
-      listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults: () => defaults });
+      listSessions({ store, transcripts }, params, { now: clock.now(), modelDefaults: () => defaults, rules });
     const { sessions: all } = await list({ includeDerivedTitles: true });
     const listed = all.map(({ key }) => key);
     assert.deepEqual(listed, keys.toReversed());
@@ -159,4 +166,89 @@ describe("derivedTitle", () => {
       assert.ok(title.length <= 60);
     });
   }
+});
+
+describe("pages of listSessions", () => {
+  it("tell how many sessions there are, and where the next page begins", async (t) => {
+    const { list } = await seeded(t);
+    const facts = async (params: ListParams) => {
+      const { count, hasMore, nextOffset, offset, limitApplied, totalCount, nextCursor } = await list(params);
+      return [count, hasMore, nextOffset, offset, limitApplied, totalCount, nextCursor !== undefined];
+    };
+    assert.deepEqual(await facts({}), [5, false, null, undefined, undefined, 5, false]);
+    assert.deepEqual(await facts({ limit: 2 }), [2, true, 2, undefined, 2, undefined, true]);
+    assert.deepEqual(await facts({ limit: 2, offset: 3 }), [2, false, null, 3, 2, 5, false]);
+    assert.deepEqual(await facts({ limit: 2, offset: 9 }), [0, false, null, 9, 2, 5, false]);
+    assert.deepEqual(await facts({ limit: 1, search: "main" }), [1, true, 1, undefined, 1, undefined, true]);
+    assert.deepEqual(await facts({ limit: 1, agentId: "bob" }), [1, false, null, undefined, 1, 1, false]);
+  });
+
+  it("leave out archived sessions until they are used again", async (t) => {
+    const { store, clock, list } = await seeded(t);
+    const keys = async (params: ListParams = {}) => (await list(params)).sessions.map(({ key }) => key);
+    const key = "agent:main:old";
+    const { updatedAt = 0 } = (await store.get(key)) ?? {};
+    await store.update(key, { archivedAt: updatedAt, updatedAt });
+    assert.equal((await keys()).includes(key), false);
+    assert.equal((await list({ limit: 9 })).count, 4);
+    assert.deepEqual(await keys({ archived: true }), [key]);
+    assert.equal((await list({ limit: 1, archived: true, agentId: "main" })).totalCount, 1);
+    assert.equal((await keys({ archived: "all" })).includes(key), true);
+    const [row] = (await list({ key })).sessions;
+    assert.deepEqual([row?.archived, row?.archivedAt], [true, updatedAt], "a list of one session shows it");
+    clock.advance(1);
+    await store.append(key, [user("hi")]);
+    assert.equal((await keys())[0], key);
+    await store.update(key, { archivedAt: "yesterday" } as object);
+    assert.equal((await keys())[0], key, "a value that is no time hides nothing");
+    assert.deepEqual(await keys({ archived: true }), []);
+  });
+});
+
+describe("rows for the newest clients", () => {
+  it("name agent, place, marks and active runs, and match the published schema", async (t) => {
+    const { store, transcripts, clock } = await openStore(t);
+    await store.ensure("agent:bob:main", { pinnedAt: 5, lastReadAt: NOON - 1, spawnedBy: "x", abortedLastRun: true });
+    await store.ensure("agent:bob:other", { parentSessionKey: "agent:bob:main", category: "Work", markedUnreadAt: 7 });
+    const runs: RunState[] = [
+      { runId: "r1", sessionKey: "k", source: "chat", status: "running", startedAt: 3 },
+      { runId: "r2", sessionKey: "k", source: "chat", status: "accepted" },
+    ];
+    const { sessions: found } = await listSessions(
+      { store, transcripts },
+      {},
+      {
+        now: clock.now(),
+        modelDefaults: () => defaults,
+        rules,
+        activeRuns: (key) => (key === "agent:bob:other" ? runs : []),
+      },
+    );
+    const [other, main] = found;
+    for (const row of found) {
+      assert.deepEqual(publishedViolations("SessionRow", row), []);
+      assert.ok(matches(SessionRow, row));
+    }
+    assert.deepEqual(
+      [
+        main?.agentId,
+        main?.isMain,
+        main?.pinned,
+        main?.archived,
+        main?.unread,
+        main?.status,
+        main?.spawnedBy,
+        main?.snapshotAt,
+      ],
+      ["bob", true, true, false, true, "killed", "x", NOON],
+    );
+    assert.deepEqual(
+      [other?.isMain, other?.pinned, other?.unread, other?.parentSessionKey],
+      [false, false, true, "agent:bob:main"],
+    );
+    assert.deepEqual(
+      [other?.hasActiveRun, other?.activeRunIds, other?.startedAt, other?.status],
+      [true, ["r1", "r2"], 3, "running"],
+    );
+  });
 });

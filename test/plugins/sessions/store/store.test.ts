@@ -107,7 +107,7 @@ describe("SessionStore entries", () => {
     const ids = await store.append(KEY, [user("hi")]);
     const again = new SessionStore({ storage: () => storage, clock, damage });
     await again.open("main");
-    assert.deepEqual(await transcripts.last(KEY, 9), [{ id: ids.ids[0], message: user("hi") }]);
+    assert.deepEqual(await transcripts.last(KEY, 9), [{ id: ids.ids[0], seq: 1, message: user("hi") }]);
   });
 });
 
@@ -122,8 +122,8 @@ describe("SessionStore transcripts", () => {
     assert.deepEqual([second.created, second.entry.updatedAt], [false, NOON + 5]);
     const items = await transcripts.last(KEY, 2);
     assert.deepEqual(items, [
-      { id: first.ids[1], message: assistant("2") },
-      { id: second.ids[0], message: user("3") },
+      { id: first.ids[1], seq: 2, message: assistant("2") },
+      { id: second.ids[0], seq: 3, message: user("3") },
     ]);
     assert.equal(await transcripts.count(KEY), 3);
     assert.deepEqual(await transcripts.last(KEY, 0), []);

@@ -168,6 +168,7 @@ describe("rows that cannot be read", () => {
     const listed = await listSessions({ store, transcripts }, wanted, {
       now: clock.now(),
       modelDefaults: () => defaults,
+      rules: { defaultAgentId: "main", mainKey: "main", scope: "per-sender" },
     });
     const [row] = listed.sessions;
     assert.deepEqual([row?.derivedTitle, row?.lastMessagePreview], ["3", "3"]);
@@ -200,7 +201,7 @@ describe("a page of a transcript", () => {
     const first = await transcripts.page(KEY, { limit: 3, before: last.oldestId ?? "" });
     assert.deepEqual([texts(first.items), first.hasMore, first.oldestId], [["1"], false, ids[0]]);
     const none = await transcripts.page("agent:main:none", { limit: 3 });
-    assert.deepEqual(none, { items: [], hasMore: false, firstKept: [] });
+    assert.deepEqual(none, { items: [], hasMore: false, firstKept: [], offset: 0 });
     await assert.rejects(transcripts.page(KEY, { limit: 3, before: "ffffffff" }), { code: "NOT_FOUND" });
 
     await transcripts.addCompaction(KEY, { summary: "s", firstKeptId: ids[2] ?? "", tokensBefore: 1 });
@@ -212,6 +213,22 @@ describe("a page of a transcript", () => {
     assert.equal(damaged.length > 0, true);
     await store.restart(KEY, () => ({ sessionId: "new", updatedAt: NOON }));
     await assert.rejects(transcripts.page(KEY, { limit: 3, before: ids[2] ?? "" }), { code: "NOT_FOUND" });
+  });
+
+  it("leaves out the newest messages, or has one in its middle; messages keep their numbers", async (t) => {
+    const { transcripts, ids } = await conversation(t);
+    const read = async (options: object, limit = 2) => {
+      const { items, hasMore, offset, lastSeq } = await transcripts.page(KEY, { limit, ...options });
+      return [items.map(({ seq }) => seq), hasMore, offset, lastSeq];
+    };
+    assert.deepEqual(await read({ offset: 1 }), [[2, 3], true, 1, 4]);
+    assert.deepEqual(await read({ offset: 2 }), [[1, 2], false, 2, 4]);
+    assert.deepEqual(await read({ offset: 9 }), [[], false, 9, undefined]);
+    assert.deepEqual(await read({ around: ids[1] }, 3), [[1, 2, 3], false, 1, 4]);
+    assert.deepEqual(await read({ around: ids[3] }), [[3, 4], true, 0, 4]);
+    await assert.rejects(read({ around: "ffffffff" }), { code: "NOT_FOUND" });
+    await transcripts.cut(KEY, 2);
+    assert.deepEqual(await read({}, 9), [[3, 4], false, 0, 4]);
   });
 });
 
