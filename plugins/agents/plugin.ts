@@ -138,6 +138,7 @@ export default definePlugin({
         trace: (event) => runEvent.emit(event),
         passOn: (event) => services.peers.tell(RUN_EVENT, event),
         broadcast: gateway.event(agentEvent),
+        agentOf: (key) => services.sessions.agentOf(key),
         now: () => clock.now(),
       },
     );
@@ -191,7 +192,8 @@ export default definePlugin({
         log,
         async findSession(sessionId, principal) {
           try {
-            return (await gateway.call(sessions.resolve, { sessionId }, { principal })).key;
+            const found = await gateway.call(sessions.resolve, { sessionId }, { principal });
+            return found.ok ? found.key : undefined;
           } catch (error) {
             if (isGatewayError(error) && error.code === "NOT_FOUND") return undefined;
             throw error;

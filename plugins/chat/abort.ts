@@ -3,6 +3,7 @@ import { type Handler, invalidRequest, type ResultOf } from "@svc/sdk";
 import type { AgentRuns } from "@svc/sdk/agents";
 import type { chat } from "@svc/sdk/chat";
 import type { Sessions } from "@svc/sdk/sessions";
+import { refuseOtherAgent } from "./reading.ts";
 import type { SentRuns } from "./sent-runs.ts";
 
 /** `stopReason` of the abort event: by `chat.abort`, or by a stop request in `chat.send`. */
@@ -10,7 +11,7 @@ export type AbortReason = "rpc" | "stop";
 export type AbortResult = ResultOf<typeof chat.abort>;
 
 export interface AbortOptions {
-  readonly sessions: Pick<Sessions, "canonicalKey">;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "agentOf">;
   readonly runs: Pick<AgentRuns, "active" | "abort">;
   readonly sent: Pick<SentRuns, "rawKey" | "settled">;
 }
@@ -57,7 +58,9 @@ export function createAborts({ sessions, runs, sent }: AbortOptions): Aborts {
 
   return {
     all,
-    handler: ({ params: { sessionKey, runId } }) =>
-      runId === undefined ? all(sessionKey, "rpc") : one(sessionKey, runId),
+    handler({ params: { sessionKey, agentId, runId } }) {
+      refuseOtherAgent(sessions, sessions.canonicalKey(sessionKey), agentId);
+      return runId === undefined ? all(sessionKey, "rpc") : one(sessionKey, runId);
+    },
   };
 }

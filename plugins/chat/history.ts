@@ -1,4 +1,4 @@
-/** The view of a transcript in `chat.history`: without internal fields, cut to size. Pure. Spec: protocol/methods-chat.md §1. */
+/** The view of a transcript for clients: without internal fields, cut to size. Pure. Spec: protocol/methods-chat.md §1. */
 import { type Message, textOf } from "@svc/sdk/models";
 import type { TranscriptItem, TranscriptPage } from "@svc/sdk/sessions";
 import { isSilent, replyText, withoutDirectives } from "./display-text.ts";
@@ -15,29 +15,50 @@ export const OVERSIZED_TEXT = "[this message is too large to be shown here]";
 
 type Fields = Record<string, unknown>;
 
-const DROPPED_MESSAGE_FIELDS = new Set(["details", "usage", "cost"]);
+const DROPPED_MESSAGE_FIELDS = new Set(["details", "usage", "cost", "runId"]);
 /** `[Mon 2026-03-02 09:15 UTC] `, prefixed to messages for the model. Spec: protocol/methods-chat.md §2. */
 const TIME_STAMP = /^\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d{2}-\d{2} \d{2}:\d{2}(?: [^\]\n]{1,40})?\] ?/;
 
-/**
- * The messages to show, oldest first.
- * @param compactedBefore id of the first message after the last compaction; a mark is shown before it
- */
-export function shownHistory(
-  items: readonly TranscriptItem[],
-  compactedBefore?: string,
-  maxChars: number = MAX_TEXT_CHARS,
-): Fields[] {
-  const shown = items.flatMap(({ id, message }) => [
-    ...(id === compactedBefore ? [compactionMark(id, message.timestamp)] : []),
-    ...(isSilentReply(message) ? [] : [fitMessage(shownMessage(message, maxChars))]),
-  ]);
-  return fitList(shown);
+/** How messages are shown. */
+export interface View {
+  /** Characters of one text, thinking or argument string. Default `MAX_TEXT_CHARS`. */
+  readonly maxChars?: number | undefined;
+  /** Bytes of the list as JSON. Default, and at most, `MAX_LIST_BYTES`. */
+  readonly maxBytes?: number | undefined;
+  /** Names in addition to `svc` under which rows carry their identity: `gateway.aliases`. */
+  readonly aliases?: readonly string[];
+  /** Marks only the last compaction, and only inside of the page. Default false: every one. */
+  readonly marksLast?: boolean;
 }
 
-/** A page with ids and the place of every compaction. */
+/** The row of one message; `undefined`: it is not shown. */
+export function historyRow({ id, seq, message }: TranscriptItem, view: View = {}): Fields | undefined {
+  if (isSilentReply(message)) return undefined;
+  const { maxChars = MAX_TEXT_CHARS, maxBytes = MAX_LIST_BYTES } = view;
+  const row = fitMessage(shownMessage(message, maxChars), Math.min(MAX_MESSAGE_BYTES, maxBytes - ROOM_FOR_FACTS));
+  return withFacts(row, { id, ...(seq === undefined ? {} : { seq }), ...runOf(message) }, view);
+}
+
+/** With the run of an answer, clients know the answer as the one that they have seen in events. */
+function runOf(message: Message): Fields {
+  if (message.role !== "assistant") return {};
+  const runId = message.runId ?? message.svcAbort?.runId;
+  if (runId === undefined) return {};
+  return { runId, ...(message.stopReason === "toolUse" ? {} : { runTerminal: true }) };
+}
+
+/** Bytes for what `withFacts` adds, which keeps a single message within a small list. */
+const ROOM_FOR_FACTS = 512;
+
+/** Adds facts about the row under each name of the product. */
+function withFacts(row: Fields, facts: Fields, { aliases = [] }: View): Fields {
+  const all = { ...(row["__svc"] as Fields | undefined), ...facts }; // only `fitMessage` sets it
+  return { ...row, ...Object.fromEntries(["svc", ...aliases].map((name) => [`__${name}`, all])) };
+}
+
+/** A page as it is shown. */
 export interface ShownPage {
-  /** Oldest first; each has its id in `__svc.id`. */
+  /** Oldest first. */
   readonly messages: readonly Fields[];
   /** The page was too large, so the oldest messages were left out. */
   readonly isCut: boolean;
@@ -45,42 +66,25 @@ export interface ShownPage {
   readonly firstShown: string | undefined;
 }
 
-export function shownPage({ items, firstKept }: TranscriptPage, maxChars: number = MAX_TEXT_CHARS): ShownPage {
-  const shown = items.flatMap(({ id, message }) => [
-    ...(firstKept.includes(id) ? [compactionMark(id, message.timestamp)] : []),
-    ...(isSilentReply(message) ? [] : [withId(fitMessage(shownMessage(message, maxChars)), id)]),
-  ]);
-  const fitting = fitList(shown);
+export function shownPage({ items, firstKept }: TranscriptPage, view: View = {}): ShownPage {
+  const marked = view.marksLast ? firstKept.filter((id) => id !== items[0]?.id).slice(-1) : firstKept;
+  const shown = items.flatMap((item) => {
+    const row = historyRow(item, view);
+    const mark = marked.includes(item.id) ? [compactionMark(item, view)] : [];
+    return row ? [...mark, row] : mark;
+  });
+  const fitting = fitList(shown, Math.min(MAX_LIST_BYTES, view.maxBytes ?? MAX_LIST_BYTES));
   const first = fitting.find(({ role }) => role !== "system");
   return {
     messages: fitting,
     isCut: fitting.length < shown.length,
-    firstShown: first && (first["__svc"] as { readonly id: string }).id, // `withId` set it
+    firstShown: first && (first["__svc"] as { readonly id: string }).id, // `historyRow` set it
   };
 }
 
-function withId(message: Fields, id: string): Fields {
-  return { ...message, __svc: { ...(message["__svc"] as Fields | undefined), id } }; // only `fitMessage` sets it
-}
-
-/**
- * Id of the first message the last compaction kept, if it is among the last `limit`.
- * Choice: only the last compaction is marked; sessions do not provide earlier ones.
- */
-export function compactionIn(
-  { summary, items }: { readonly summary: string | undefined; readonly items: readonly TranscriptItem[] },
-  limit: number,
-): string | undefined {
-  return summary === undefined || items.length >= limit ? undefined : items[0]?.id;
-}
-
-function compactionMark(id: string, timestamp: number): Fields {
-  return {
-    role: "system",
-    content: [textBlock("Compaction")],
-    timestamp,
-    __svc: { kind: "compaction", id: `compaction-${id}` },
-  };
+function compactionMark({ id, message: { timestamp } }: TranscriptItem, view: View): Fields {
+  const mark = { role: "system", content: [textBlock("Compaction")], timestamp };
+  return withFacts(mark, { kind: "compaction", id: `compaction-${id}` }, view);
 }
 
 function isSilentReply(message: Message): boolean {
@@ -134,19 +138,25 @@ function withoutImageData({ data, ...image }: Fields): Fields {
   return typeof data === "string" ? { ...image, omitted: true, bytes: data.length } : image;
 }
 
-function fitMessage(message: Fields): Fields {
-  if (jsonBytes(message) <= MAX_MESSAGE_BYTES) return message;
-  const { role, timestamp } = message;
-  return { role, timestamp, content: [textBlock(OVERSIZED_TEXT)], __svc: { truncated: true, reason: "oversized" } };
+function fitMessage(message: Fields, maxBytes: number): Fields {
+  if (jsonBytes(message) <= maxBytes) return message;
+  const { role, timestamp, idempotencyKey } = message;
+  return {
+    role,
+    timestamp,
+    content: [textBlock(OVERSIZED_TEXT)],
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    __svc: { truncated: true, reason: "oversized" },
+  };
 }
 
 /** Drops the oldest messages until the rest fits. The last one always fits, thanks to `fitMessage`. */
-function fitList(messages: Fields[]): Fields[] {
+function fitList(messages: Fields[], maxBytes: number): Fields[] {
   let bytes = 2;
   let first = messages.length;
   while (first > 0) {
     bytes += jsonBytes(messages[first - 1]) + 1;
-    if (bytes > MAX_LIST_BYTES) break;
+    if (bytes > maxBytes) break;
     first--;
   }
   return messages.slice(first);

@@ -6,7 +6,7 @@ import type { Sessions } from "@svc/sdk/sessions";
 import { type ChatPayload, shownMessage } from "./stream.ts";
 
 export interface InjectOptions {
-  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "append">;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "agentOf" | "get" | "append">;
   readonly clock: { now(): number };
   readonly emit: (payload: ChatPayload) => void;
 }
@@ -20,7 +20,8 @@ export function createInject({ sessions, clock, emit }: InjectOptions): Handler<
     const text = label ? `[${label}]\n\n${message}` : message;
     const now = clock.now();
     const [messageId = ""] = await sessions.append(key, [injectedMessage(text, now)]);
-    emit({ runId: `inject-${messageId}`, sessionKey, seq: 0, state: "final", message: shownMessage(text, now) });
+    const source = { runId: `inject-${messageId}`, sessionKey, agentId: sessions.agentOf(key) };
+    emit({ ...source, seq: 0, state: "final", message: shownMessage(text, now) });
     return { ok: true, messageId };
   };
 }

@@ -33,7 +33,8 @@ async function agentOf(client: ChatClient, sessionKey: string): Promise<string |
 /** Choice: the model of the last reply, else the default one. */
 async function modelOf(client: ChatClient, sessionKey: string): Promise<string | undefined> {
   return unlessRefused(async () => {
-    const { key } = await client.call(sessions.resolve, { key: sessionKey }).catch(() => ({ key: sessionKey }));
+    const found = await client.call(sessions.resolve, { key: sessionKey }).catch(() => undefined);
+    const key = found?.ok ? found.key : sessionKey;
     const { sessions: rows, defaults } = await client.call(sessions.list, { search: key });
     const { modelProvider, model } = rows.find((row) => row.key === key && row.model !== undefined) ?? defaults;
     return model ? [...(modelProvider ? [modelProvider] : []), model].join("/") : undefined;

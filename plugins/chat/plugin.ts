@@ -1,15 +1,18 @@
 /** Chat: sends messages to an agent, streams and stops its replies, returns the history. */
 import { definePlugin, lazy, live } from "@svc/sdk";
 import { AgentRuns } from "@svc/sdk/agents";
-import { chat, chatEvent } from "@svc/sdk/chat";
-import { ChatCommands } from "@svc/sdk/commands";
-import { Peers } from "@svc/sdk/gateway";
+import { chat, chatEvent, sessionMessage, sessionMessages } from "@svc/sdk/chat";
+import { ChatCommands, commands as menu } from "@svc/sdk/commands";
+import { GatewayInfo, Peers } from "@svc/sdk/gateway";
+import { Models, models as catalogue } from "@svc/sdk/models";
 import { Sessions } from "@svc/sdk/sessions";
 import { Speech } from "@svc/sdk/speech";
 import { Retention, Storage } from "@svc/sdk/storage";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { createAborts } from "./abort.ts";
 import { COMMAND_RETENTION, createCommandLog, MIGRATIONS } from "./command-log.ts";
+import { createFollowers } from "./followers.ts";
+import { historyRow } from "./history.ts";
 import { createInject } from "./injected.ts";
 import { createHistory } from "./reading.ts";
 import { createSend } from "./send.ts";
@@ -26,6 +29,8 @@ export default definePlugin({
     runs: AgentRuns,
     storage: Storage,
     peers: Peers,
+    info: GatewayInfo,
+    models: live(Models),
     chatCommands: live(ChatCommands),
     speech: live(Speech),
   },
@@ -33,7 +38,7 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log, services } = gateway;
-    const { sessions, runs, storage, chatCommands, speech } = services;
+    const { sessions, runs, storage, info, models, chatCommands, speech } = services;
     const emit = gateway.event(chatEvent);
     const sent = createSentRuns(services.peers);
     const aborts = createAborts({ sessions, runs, sent });
@@ -41,13 +46,27 @@ export default definePlugin({
     const commands = createCommandLog(storage);
 
     gateway.serve(chat, {
-      history: createHistory({ sessions, runs }),
+      ...createHistory({ sessions, runs, models, info }),
+      metadata: async ({ principal }) => ({
+        ...(models.get() ? await gateway.call(catalogue.list, {}, { principal }) : { models: [] }),
+        ...(chatCommands.get() ? await gateway.call(menu.list, {}, { principal }) : { commands: [] }),
+      }),
       send: createSend({ sessions, runs, sent, aborts, commands, chatCommands, speech, clock, log, emitSoon }),
       abort: aborts.handler,
       inject: createInject({ sessions, clock, emit }),
     });
 
-    gateway.hooks.runEvent.tap(createChatStream({ clock, sent, emit }));
+    const followers = createFollowers({
+      sessions,
+      log,
+      rowOf: (item) => historyRow(item, { aliases: info.aliases }),
+      emit: gateway.event(sessionMessage),
+    });
+    gateway.serve(sessionMessages, followers.handlers);
+    gateway.hooks.connectionClosed.tap(({ id }) => followers.left(id));
+    gateway.start(() => sessions.follow((change) => followers.changed(change)));
+
+    gateway.hooks.runEvent.tap(createChatStream({ clock, sessions, sent, emit }));
     const first = lazySetupPart({ title: "First message", order: 900 }, async () =>
       (await setupCode()).createFirstMessagePart(services),
     );

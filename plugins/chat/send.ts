@@ -9,7 +9,6 @@ import {
   type Live,
   notFound,
   type Origin,
-  type ParamsOf,
   type ResultOf,
 } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunRequest, RunState } from "@svc/sdk/agents";
@@ -28,11 +27,13 @@ import type { Speech } from "@svc/sdk/speech";
 import type { Aborts } from "./abort.ts";
 import type { CommandLog } from "./command-log.ts";
 import { cleanMessage, isBlank } from "./input.ts";
+import { refuseOtherAgent } from "./reading.ts";
 import { repeated } from "./repeated.ts";
+import { movedOn, refuseUnsupported, type Said, type SendParams, withContext } from "./send-params.ts";
 import type { SentRuns } from "./sent-runs.ts";
 import { type ChatPayload, shownMessage } from "./stream.ts";
 
-type SendCall = Call<ParamsOf<typeof chat.send>>;
+type SendCall = Call<SendParams>;
 type SendResult = ResultOf<typeof chat.send>;
 
 /** Name of this channel. */
@@ -41,7 +42,7 @@ const CHANNEL = "webchat";
 export interface SendOptions {
   readonly sessions: Pick<
     Sessions,
-    "canonicalKey" | "get" | "freshen" | "sendPolicy" | "append" | "message" | "rewind"
+    "canonicalKey" | "agentOf" | "get" | "freshen" | "sendPolicy" | "append" | "message" | "page" | "rewind"
   >;
   readonly runs: Pick<AgentRuns, "start" | "state" | "active" | "queueMode" | "wait">;
   readonly sent: SentRuns;
@@ -104,10 +105,11 @@ export function createSend(options: SendOptions): Handler<typeof chat.send> {
 
 /** @throws GatewayError `INVALID_REQUEST` */
 function check(call: SendCall, { sessions, chatCommands, log }: SendOptions): Checked {
+  refuseUnsupported(call.params);
   const message = cleanMessage(call.params.message);
   const { images, dropped } = readAttachments(call.params.attachments);
   for (const reason of dropped) log.info({ runId: call.params.idempotencyKey }, `attachment dropped: ${reason}`);
-  const { replaces, attachments } = call.params;
+  const { replaces, replyToId, attachments } = call.params;
   const keepsImages = replaces !== undefined && attachments === undefined; // `replace` decides
   if (isBlank(message) && images.length === 0 && !keepsImages) {
     const why = dropped.length > 0 ? ` and ${dropped[0]}` : "";
@@ -115,12 +117,19 @@ function check(call: SendCall, { sessions, chatCommands, log }: SendOptions): Ch
   }
   const thinking = thinkingLevel(call.params.thinking);
   const key = sessions.canonicalKey(call.params.sessionKey);
-  const command = isStopRequest(message) ? STOP : chatCommands.get()?.parse(message);
+  refuseOtherAgent(sessions, key, call.params.agentId);
+  if (replaces !== undefined && replyToId !== undefined)
+    invalidRequest("send either `replaces` or `replyToId`, not both");
+  const command = call.params.suppressCommandInterpretation ? undefined : commandIn(message, chatCommands);
   if (command && replaces !== undefined)
     invalidRequest(
       `a command cannot replace a message; send ${message.trim().split(/\s/u, 1)[0]} without \`replaces\``,
     );
   return { call, key, message, images, thinking, command, replaces };
+}
+
+function commandIn(message: string, chatCommands: SendOptions["chatCommands"]): ParsedCommand | undefined {
+  return isStopRequest(message) ? STOP : chatCommands.get()?.parse(message);
 }
 
 function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
@@ -131,18 +140,19 @@ function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
   );
 }
 
-/** Reads storage once and writes it once before the response, unless a command does more. */
+/** Reads storage once and writes it once before the response, unless a command or a quote needs more. */
 async function accept(options: SendOptions, checked: Checked): Promise<SendResult> {
   const { sessions, runs, commands, aborts } = options;
-  const { call, key, message, command, replaces } = checked;
-  const { sessionKey, idempotencyKey: runId } = call.params;
+  const { call, key, command, replaces } = checked;
+  const { sessionKey, idempotencyKey: runId, expectedLeafEntryId } = call.params;
   const isForAgent = command === undefined;
   const isNew = isForAgent && replaces === undefined;
-  const [entry, answered, mode, run] = await Promise.all([
-    isNew ? inboundEntry(options, key) : sessions.get(key), // an edit goes on with the conversation, however old
+  const [{ entry, restarted }, answered, mode, run, lastId] = await Promise.all([
+    isNew ? inbound(options, key) : current(options, key), // an edit goes on with the conversation, however old
     commands.find(runId),
     isForAgent ? runs.queueMode(key, CHANNEL) : undefined,
     isNew ? undefined : runs.state(runId), // for other messages, `start` returns it
+    expectedLeafEntryId === undefined ? null : lastOf(sessions, key),
   ]);
   if (sessions.sendPolicy(key, entry) === "deny") {
     invalidRequest(`sending to session "${sessionKey}" is disabled (sendPolicy "deny"); an admin can allow it`);
@@ -154,29 +164,64 @@ async function accept(options: SendOptions, checked: Checked): Promise<SendResul
   if (command?.name === STOP.name) return aborts.all(sessionKey, "stop");
   if (run) return repeated(run, key, runs);
   if (answered) return repeated({ ...answered, runId, source: "chat", status: "ok" }, key, runs);
+  const refusal = restarted ? undefined : movedOn(call.params, entry, lastId);
+  if (refusal !== undefined) return unlessRepeated(refusal, runId, key, runs);
   if (command) return obey(options, checked, command);
-  if (replaces !== undefined) return replace(options, checked, replaces);
-  return startRun(options, checked, { message, queue: chosenMode(entry, mode) });
+  const said = await withContext(checked.message, call.params, { sessions, key, principal: call.principal });
+  if (replaces !== undefined) return replace(options, checked, replaces, said);
+  return startRun(options, checked, { ...said, queue: chosenMode(call.params, entry, mode) });
 }
 
-/** The entry for a message to the agent. A busy session is not stale; a command that resets it, or stops runs, needs it unchanged. */
-async function inboundEntry({ sessions, runs }: SendOptions, key: string): Promise<SessionEntry | undefined> {
-  if (runs.active(key).length > 0) return sessions.get(key);
-  return (await sessions.freshen(key, { channel: CHANNEL })).entry;
+/** A session as a message finds it. */
+interface Found {
+  readonly entry: SessionEntry | undefined;
+  /** The conversation is new, because the session was stale or missing: nothing that the sender saw is in it. */
+  readonly restarted?: boolean;
 }
 
-/** Choice: without any setting each message gets its own reply, since clients wait for the end of their own run. */
-function chosenMode(entry: SessionEntry | undefined, mode: QueueMode | undefined): QueueMode | undefined {
-  return entry?.["queueMode"] !== undefined || mode !== "followup" ? mode : undefined;
+const current = async ({ sessions }: SendOptions, key: string): Promise<Found> => ({ entry: await sessions.get(key) });
+
+/** The session for a message to the agent. A busy session is not stale; a command that resets it, or stops runs, needs it unchanged. */
+async function inbound(options: SendOptions, key: string): Promise<Found> {
+  if (options.runs.active(key).length > 0) return current(options, key);
+  return options.sessions.freshen(key, { channel: CHANNEL });
+}
+
+async function lastOf(sessions: Pick<Sessions, "page">, key: string): Promise<string | null> {
+  return (await sessions.page(key, { limit: 1 })).oldestId ?? null;
+}
+
+/** Refuses a message, unless it was accepted before the conversation went on. `reason` is for clients. */
+async function unlessRepeated(
+  refusal: string,
+  runId: string,
+  key: string,
+  runs: SendOptions["runs"],
+): Promise<SendResult> {
+  const run = await runs.state(runId);
+  if (run) return repeated(run, key, runs);
+  throw new GatewayError("CONFLICT", refusal, { details: { reason: "active-leaf-changed" } });
+}
+
+/**
+ * As the message asks. Choice: without any setting each message gets its own reply, since clients wait for the end of
+ * their own run.
+ */
+function chosenMode(
+  { queueMode }: SendParams,
+  entry: SessionEntry | undefined,
+  mode: QueueMode | undefined,
+): QueueMode | undefined {
+  return queueMode ?? (entry?.["queueMode"] !== undefined || mode !== "followup" ? mode : undefined);
 }
 
 /**
  * Starts a run with a message that takes the place of an earlier one. Choice: it keeps the origin of that message, so that an edit
  * never gives words of strangers the authority of the owner.
  */
-async function replace(options: SendOptions, checked: Checked, id: string): Promise<SendResult> {
+async function replace(options: SendOptions, checked: Checked, id: string, { message }: Said): Promise<SendResult> {
   const { sessions, runs } = options;
-  const { call, key, message } = checked;
+  const { call, key } = checked;
   const former: Message | undefined = await sessions.message(key, id);
   if (former?.role !== "user")
     return notFound(`there is no message of the user with the id "${id}"; read chat.history again`);
@@ -210,17 +255,17 @@ async function obey(options: SendOptions, checked: Checked, command: ParsedComma
   if ("reply" in outcome) return answer(options, checked, outcome.reply);
   const { message, compact, before } = outcome;
   if (before) return startRun(options, checked, { message, compact, queue: undefined, before }); // never merged into another run
-  const [entry, mode] = await Promise.all([inboundEntry(options, key), runs.queueMode(key, CHANNEL)]);
-  return startRun(options, checked, { message, compact, queue: chosenMode(entry, mode) });
+  const [{ entry }, mode] = await Promise.all([inbound(options, key), runs.queueMode(key, CHANNEL)]);
+  return startRun(options, checked, { message, compact, queue: chosenMode(call.params, entry, mode) });
 }
 
 async function startRun(options: SendOptions, checked: Checked, beginning: Beginning): Promise<SendResult> {
   const { runs, sent } = options;
   const { call, key, images, thinking } = checked;
   const { message, compact, queue, before, origin } = beginning;
-  const { sessionKey, idempotencyKey: runId, timeoutMs } = call.params;
+  const { sessionKey, idempotencyKey: runId, timeoutMs, suppressCommandInterpretation: isText } = call.params;
   const { connection, principal } = call;
-  const isDirective = call.params.message.trimStart().startsWith("/"); // Spec: `thinking` does not apply to directives
+  const isDirective = !isText && call.params.message.trimStart().startsWith("/"); // Spec: `thinking` does not apply to directives
   const request: RunRequest = {
     runId,
     sessionKey: key,
@@ -260,6 +305,7 @@ async function answer(options: SendOptions, { call, key }: Checked, text: string
     [injectedMessage(text, now)],
     commands.record({ runId, sessionKey: key, answeredAt: now }),
   );
-  emitSoon({ runId, sessionKey, seq: 1, state: "final", message: shownMessage(text, now) });
+  const agentId = sessions.agentOf(key);
+  emitSoon({ runId, sessionKey, agentId, seq: 1, state: "final", message: shownMessage(text, now) });
   return { runId, status: "started" };
 }

@@ -1,7 +1,8 @@
-/** Turns the events of runs into `chat` events. The only state is when each active run last sent a delta. Spec: protocol/events.md §4. */
+/** Turns the events of runs into `chat` events. The only state is the last delta of each active run. Spec: protocol/events.md §4. */
 import type { PayloadOf } from "@svc/sdk";
 import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
 import type { chatEvent } from "@svc/sdk/chat";
+import type { Sessions } from "@svc/sdk/sessions";
 import { growingText, isSilent, mayBecomeSilent, replyText } from "./display-text.ts";
 import type { SentRuns } from "./sent-runs.ts";
 
@@ -14,46 +15,61 @@ export const DELTA_INTERVAL_MS = 150;
 /** Choice: average number of characters of cumulative text that the deltas of one run send in a millisecond: long texts are sent less often. */
 const CHARS_PER_MS = 500;
 
-/** Choice: above this many active runs the oldest loses its throttle, which costs one more delta. */
-const MAX_THROTTLED = 10_000;
+/** Choice: above this many active runs the oldest is forgotten: its next delta comes early, and its `deltaText` is the whole text. */
+const MAX_REMEMBERED = 10_000;
 
 export interface ChatStreamOptions {
   readonly clock: { now(): number; elapsed(): number };
+  readonly sessions: Pick<Sessions, "agentOf">;
   readonly sent: Pick<SentRuns, "rawKey" | "delete">;
   readonly emit: (payload: ChatPayload, audience?: { droppable: boolean }) => void;
 }
 
 /** @returns the handler to call with every event of every run, in order. */
-export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (event: RunEvent) => void {
-  const lastDeltaAt = new Map<string, number>();
+export function createChatStream({ clock, sessions, sent, emit }: ChatStreamOptions): (event: RunEvent) => void {
+  const last = new Map<string, Delta>();
 
   function delta({ runId, sessionKey, seq, data }: RunEvent): void {
     const at = clock.elapsed();
     const whole = typeof data["text"] === "string" ? data["text"] : "";
     const pauseMs = Math.max(DELTA_INTERVAL_MS, whole.length / CHARS_PER_MS);
-    if (at - (lastDeltaAt.get(runId) ?? -Infinity) < pauseMs) return; // most steps end here
+    const former = last.get(runId);
+    if (former && at - former.at < pauseMs) return; // most steps end here
     const text = growingText(whole);
     if (text === "" || mayBecomeSilent(text)) return;
-    lastDeltaAt.set(runId, at);
-    for (const oldest of lastDeltaAt.keys()) {
-      if (lastDeltaAt.size <= MAX_THROTTLED) break;
-      lastDeltaAt.delete(oldest);
+    last.set(runId, { at, text });
+    for (const oldest of last.keys()) {
+      if (last.size <= MAX_REMEMBERED) break;
+      last.delete(oldest);
     }
+    const source = { runId, sessionKey, agentId: sessions.agentOf(sessionKey), seq };
     const message = shownMessage(text, clock.now());
-    emit({ runId, sessionKey, seq, state: "delta", message }, { droppable: true });
+    emit({ ...source, state: "delta", message, ...added(text, former?.text) }, { droppable: true });
   }
 
   return (event) => {
     if (event.isForeign) {
       if (event.outcome) sent.delete(event.runId);
     } else if (event.outcome) {
-      lastDeltaAt.delete(event.runId);
-      emit(ending(event.outcome, event.seq, sent.rawKey(event.runId)), { droppable: false });
+      last.delete(event.runId);
+      const agentId = sessions.agentOf(event.sessionKey);
+      emit({ ...ending(event.outcome, event.seq, sent.rawKey(event.runId)), agentId }, { droppable: false });
       sent.delete(event.runId);
     } else if (event.stream === "assistant" && !event.isQuiet) {
       delta(event);
     }
   };
+}
+
+interface Delta {
+  /** elapsed ms */
+  readonly at: number;
+  readonly text: string;
+}
+
+/** How a text goes on from the one of the last delta. */
+function added(text: string, former = ""): Pick<ChatPayload, "deltaText" | "replace"> {
+  return text.startsWith(former) ? { deltaText: text.slice(former.length) } : { deltaText: text, replace: true };
 }
 
 /**
@@ -70,15 +86,21 @@ export function ending(outcome: RunOutcome, seq: number, rawKey: string | undefi
   if (status === "error") {
     const reached = outcome.startedAt !== undefined;
     const key = reached ? sessionKey : (rawKey ?? sessionKey);
-    return { runId, sessionKey: key, seq, state: "error", ...(errorMessage === undefined ? {} : { errorMessage }) };
+    const failure = KINDS.find((kind) => kind === outcome.failure);
+    const why = { ...(errorMessage === undefined ? {} : { errorMessage }), ...(failure && { errorKind: failure }) };
+    return { runId, sessionKey: key, seq, state: "error", ...why };
   }
   const text = outcome.takenBack === undefined ? replyText(outcome.text) : "";
   const silent = status === "ok" ? isSilent(text) : mayBecomeSilent(text);
   const message = text.trim() === "" || silent ? {} : { message: shownMessage(text, endedAt) };
-  if (status === "ok") return { runId, sessionKey, seq, state: "final", ...message };
+  const used = outcome.usage && { usage: outcome.usage };
+  if (status === "ok") return { runId, sessionKey, seq, state: "final", ...message, ...used };
   const stopReason = abortReason ?? "rpc";
   return { runId, sessionKey: rawKey ?? sessionKey, seq, state: "aborted", stopReason, ...message };
 }
+
+/** Failures of models that clients tell apart. */
+const KINDS = ["rate_limit", "timeout"] as const;
 
 /** An assistant message in the form of `chat` events. */
 export function shownMessage(text: string, timestamp: number): ShownMessage {

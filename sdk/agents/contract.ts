@@ -4,6 +4,7 @@
  */
 import { BaseHash } from "../base-hash.ts";
 import { defineContract, defineEvent } from "../contract.ts";
+import { ThinkingLevels } from "../models/contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
 
 const text = Type.Optional(Type.String());
@@ -63,6 +64,26 @@ const FileVersion = Type.Object({
   isKept: Type.Boolean({ description: "false: the file exceeded 1 MiB; only its size and hash are stored" }),
 });
 
+/** An agent, with the settings that a new conversation starts with. */
+const ListedAgent = Type.Object({
+  id: Type.String(),
+  kind: Type.Literal("agent"),
+  name: text,
+  identity: Type.Optional(AgentIdentity),
+  workspace: Type.String({ description: "absolute path" }),
+  model: Type.Optional(
+    Type.Object(
+      {
+        primary: Type.String({ description: "`provider/id`" }),
+        fallbacks: Type.Optional(Type.Array(Type.String({ description: "`provider/id`" }))),
+      },
+      { description: "absent: no model can be used" },
+    ),
+  ),
+  thinkingLevels: Type.Optional(ThinkingLevels),
+  thinkingDefault: Type.Optional(Type.String({ description: "absent: the model's own default" })),
+});
+
 /** Running and managing agents. */
 export const agents = defineContract("agents", {
   run: {
@@ -99,6 +120,8 @@ export const agents = defineContract("agents", {
     }),
     result: Type.Object({
       runId: Type.String(),
+      sessionKey: Type.Optional(Type.String({ description: "canonical; with the status `accepted`" })),
+      agentId: Type.Optional(Type.String({ description: "agent of the session; with the status `accepted`" })),
       status: Type.String(),
       acceptedAt: Type.Optional(Type.Integer({ description: "epoch ms" })),
       summary: Type.Optional(Type.String()),
@@ -141,7 +164,7 @@ export const agents = defineContract("agents", {
       defaultId: Type.String(),
       mainKey: Type.String(),
       scope: Type.Union([Type.Literal("per-sender"), Type.Literal("global")]),
-      agents: Type.Array(Type.Object({ id: Type.String(), name: text, identity: Type.Optional(AgentIdentity) })),
+      agents: Type.Array(ListedAgent),
     }),
   },
   create: {
@@ -317,5 +340,7 @@ export const agentEvent = defineEvent({
     ts: Type.Integer({ description: "epoch ms" }),
     data: Type.Object({}),
     sessionKey: Type.Optional(Type.String()),
+    agentId: Type.Optional(Type.String()),
+    sessionId: Type.Optional(Type.String({ description: "absent until the run has read its session" })),
   }),
 });

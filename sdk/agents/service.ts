@@ -232,6 +232,10 @@ export interface RunEvent {
   readonly ts: number;
   readonly data: Readonly<Record<string, unknown>>;
   readonly sessionKey: string;
+  /** Agent of the session. Absent: an event of an earlier version. */
+  readonly agentId?: string;
+  /** Absent until the run has read its session. */
+  readonly sessionId?: string;
   /**
    * The answer may turn out to be an acknowledgement (`RunRequest.acknowledgement`), so its text is not shown before
    * the end. Not included in the `agent` event.

@@ -60,6 +60,13 @@ export interface UserMessage {
   readonly timestamp: number;
   /** Origin of the text; absent: the owner. */
   readonly origin?: Origin;
+  /** `<runId>:user`, where `runId` is the run that the message started or joined. Clients match the messages they sent with it. */
+  readonly idempotencyKey?: string;
+}
+
+/** `UserMessage.idempotencyKey` of the message that started or joined a run. */
+export function inputKeyOf(runId: string): string {
+  return `${runId}:user`;
 }
 
 /** Why an answer ended. */
@@ -80,6 +87,8 @@ export interface AssistantMessage {
   /** The origin with the least authority among the texts the model saw; absent: all came from the owner. */
   readonly origin?: Origin;
   readonly idempotencyKey?: string;
+  /** The run that made it. */
+  readonly runId?: string;
   readonly svcAbort?: { readonly aborted: true; readonly origin: string; readonly runId: string };
 }
 

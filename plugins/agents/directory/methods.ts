@@ -1,8 +1,9 @@
 /** Handlers of `agent.identity.get` and `agents.*`, except those of file versions. */
 import { readdir } from "node:fs/promises";
 import { normalizeId } from "@svc/kit/agent-address";
-import { type Handlers, invalidRequest } from "@svc/sdk";
+import { type Handlers, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { agents, IdentityFiles } from "@svc/sdk/agents";
+import { type Models, type ResolvedModel, type ThinkingLevel, thinkingLevelsOf } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { AgentAdmin } from "./admin.ts";
 import { avatarUrl } from "./avatar.ts";
@@ -16,7 +17,10 @@ import { listFiles, readFile, writeFile } from "./workspace-files.ts";
 const MAX_LIST_IMAGES = 4 * 1024 * 1024;
 
 export interface DirectorySources {
-  readonly services: { readonly sessions: Pick<Sessions, "defaults" | "canonicalKey" | "agentOf"> };
+  readonly services: {
+    readonly sessions: Pick<Sessions, "defaults" | "canonicalKey" | "agentOf">;
+    readonly models: Pick<Models, "resolve">;
+  };
   readonly agents: ConfiguredAgents;
   readonly admin: AgentAdmin;
   readonly places: () => Places;
@@ -36,7 +40,7 @@ type DirectoryHandlers = Omit<
 
 export function createDirectoryHandlers(sources: DirectorySources): DirectoryHandlers {
   const { services, agents, admin, identityFiles, places, panelBase, pull, written } = sources;
-  const { sessions } = services;
+  const { sessions, models } = services;
 
   return {
     async list() {
@@ -51,8 +55,11 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
         const shown = { ...identity, ...(isShown ? { avatarUrl: url } : {}) };
         rows.push({
           id: agent.id,
+          kind: "agent" as const,
           ...(agent.name === undefined ? {} : { name: agent.name }),
           ...(Object.keys(shown).length === 0 ? {} : { identity: shown }),
+          workspace: agent.workspace,
+          ...startingModel(agent, models, agents.config.defaults.thinkingDefault),
         });
       }
       return { defaultId: agents.defaultId, mainKey, scope, agents: rows };
@@ -96,6 +103,34 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
       return { ok: true as const, agentId, workspace, file };
     },
   };
+}
+
+/** The model and thinking level that a new conversation starts with; empty: no model can be used. */
+function startingModel(agent: AgentSettings, models: Pick<Models, "resolve">, level: ThinkingLevel | undefined) {
+  const refs = agent.models.length > 0 ? agent.models : [undefined];
+  const [first, ...others] = refs.flatMap((ref) => tryResolve(models, ref) ?? []);
+  if (!first) return {};
+  const thinkingLevels = thinkingLevelsOf(first);
+  const isOffered = thinkingLevels.some(({ id }) => id === level);
+  const nearest = level === "xhigh" && thinkingLevels.length > 1 ? "high" : "off";
+  return {
+    model: { primary: refOf(first), ...(others.length > 0 ? { fallbacks: others.map(refOf) } : {}) },
+    thinkingLevels,
+    ...(level === undefined ? {} : { thinkingDefault: isOffered ? level : nearest }),
+  };
+}
+
+function tryResolve(models: Pick<Models, "resolve">, ref: string | undefined): ResolvedModel | undefined {
+  try {
+    return models.resolve(ref);
+  } catch (error) {
+    if (isGatewayError(error)) return undefined;
+    throw error;
+  }
+}
+
+function refOf({ provider, id }: ResolvedModel): string {
+  return `${provider}/${id}`;
 }
 
 /** The agent named by id or by one of its sessions; default: the default agent. @throws GatewayError */

@@ -69,7 +69,7 @@ export function tokensOf(messages: readonly Message[]): number {
  * no result is without its call. Failed answers without content are left out; user messages are stamped with their time.
  *
  * Choice: every user message is stamped, not only the newest: earlier ones then stay unchanged, which keeps the
- * provider's cache of the conversation valid.
+ * provider's cache of the conversation valid. Their keys are for clients and stay here.
  */
 export function modelHistory(messages: readonly Message[], limits: HistoryLimits): Message[] {
   const recent = pairToolCalls(newestWithin(messages, limits.budgetChars));
@@ -125,8 +125,8 @@ function resultOf(call: ToolCallBlock, messages: readonly Message[], start: numb
   return undefined;
 }
 
-/** Adds the time stamp, unless the time is 0 (conversations given by a caller). */
-function stamped(message: UserMessage, limits: HistoryLimits): UserMessage {
+/** Without its key, and with the time stamp unless the time is 0 (conversations given by a caller). */
+function stamped({ idempotencyKey: _key, ...message }: UserMessage, limits: HistoryLimits): UserMessage {
   if (message.timestamp === 0) return message;
   const stamp = timeStamp(message.timestamp, limits.timeZone);
   const { content } = message;

@@ -29,7 +29,7 @@ export async function end(run: LiveRun, env: Environment, conducted: Conducted):
       const since = unusedSince === undefined ? {} : { unusedSince };
       await services.sessions.withdraw(sessionKey, ids, { ...since, alongside: [update] });
     } else if (result.closing.length > 0)
-      await services.sessions.append(sessionKey, heard.mark(result.closing), [update]);
+      await services.sessions.append(sessionKey, heard.mark(result.closing, runId), [update]);
     else await services.storage.transaction([update]);
   };
   const kept = await stored(write, { outcome, from: "running" }, run, env);

@@ -9,6 +9,8 @@ export interface EventSinks {
   /** Passes an event to the other gateways, where somebody may wait for the run. */
   passOn(event: RunEvent): void;
   readonly broadcast: Emit<typeof agentEvent>;
+  /** Agent of a canonical session key. */
+  agentOf(sessionKey: string): string;
   /** epoch ms */
   now(): number;
 }
@@ -36,6 +38,9 @@ export class RunEvents {
   /** Connections that receive tool events. */
   readonly #connections = new Set<string>();
   #seq = 0;
+  #agentId: string | undefined;
+  /** Set once the session has been read. */
+  sessionId: string | undefined;
   /** Another gateway has accepted the run. */
   isAdopted = false;
   /** Set once the session has been read. */
@@ -66,20 +71,24 @@ export class RunEvents {
 
   /** Emits the last event. Spec: events.md §3, `lifecycle`. */
   end(outcome: RunOutcome): void {
-    const { status, startedAt, endedAt, errorMessage } = outcome;
+    const { status, startedAt, endedAt, errorMessage, stopReason } = outcome;
     const times = { ...(startedAt === undefined ? {} : { startedAt }), endedAt };
     if (status === "error") {
       this.emit("lifecycle", { phase: "error", ...times, error: errorMessage ?? "the run failed" }, outcome);
     } else {
-      this.emit("lifecycle", { phase: "end", ...times, ...(status === "aborted" ? { aborted: true } : {}) }, outcome);
+      const how = { ...(stopReason && { stopReason }), ...(status === "aborted" ? { aborted: true } : {}) };
+      this.emit("lifecycle", { phase: "end", ...times, ...how }, outcome);
     }
   }
 
   /** @param outcome of the run; only with its last event */
   emit(stream: RunEvent["stream"], data: RunEvent["data"], outcome?: RunOutcome): void {
     const { runId, sessionKey, acknowledgement } = this.#run;
+    const { sessionId } = this;
     this.#seq += 1;
-    const event = { runId, seq: this.#seq, stream, ts: this.#sinks.now(), data, sessionKey };
+    const agentId = (this.#agentId ??= this.#sinks.agentOf(sessionKey));
+    const session = { sessionKey, agentId, ...(sessionId === undefined ? {} : { sessionId }) };
+    const event = { runId, seq: this.#seq, stream, ts: this.#sinks.now(), data, ...session };
     const quiet = acknowledgement ? { isQuiet: true as const } : {};
     const whole = { ...event, ...quiet, ...(outcome ? { outcome } : {}) };
     this.#sinks.trace(whole);

@@ -9,7 +9,7 @@ import { persist } from "@svc/kit/persist";
 import { isGatewayError, untilAborted } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { MediaPlace } from "@svc/sdk/media";
-import type { Message, UserMessage } from "@svc/sdk/models";
+import { inputKeyOf, type Message, type UserMessage } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import { errorMessage, gatewayMessage } from "../history/gateway-messages.ts";
 import { Conversation } from "./conversation.ts";
@@ -145,7 +145,7 @@ function instead(loaded: Loaded, messages: readonly Message[]): Loaded {
 
 /** Messages that the run adds before its first request: results of client tools, then the user's message, if any. */
 function ownMessages(turn: Turn, timestamp: number): readonly Message[] {
-  const { toolResults = [] } = turn.leader.request;
+  const { runId, toolResults = [] } = turn.leader.request;
   const origin = turnOrigin(turn);
   const text = turnMessage(turn);
   const content: UserMessage["content"] = [
@@ -153,7 +153,9 @@ function ownMessages(turn: Turn, timestamp: number): readonly Message[] {
     ...turnImages(turn),
   ];
   const said: readonly UserMessage[] =
-    content.length === 0 && toolResults.length > 0 ? [] : [{ role: "user", content, timestamp, ...origin }];
+    content.length === 0 && toolResults.length > 0
+      ? []
+      : [{ role: "user", content, timestamp, ...origin, idempotencyKey: inputKeyOf(runId) }];
   return [...toolResults.map((result) => ({ ...result, ...origin })), ...said];
 }
 
@@ -170,6 +172,7 @@ async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>,
     entry = loaded.entry;
     heard.add(loaded.context.origin, loaded.context.summary);
     heard.addMessages(loaded.context.items.map(({ message }) => message));
+    run.events.sessionId = entry?.sessionId;
     run.events.visibility = visibilityOf(entry, defaults.verboseDefault);
     const prepared = await untilAborted(prepareRun(run.request, loaded, heard, env), run.signal);
     const chain = chainOf(run, env, prepared, entry);
@@ -226,7 +229,7 @@ async function answer(
     emit: (stream, data) => run.events.emit(stream, data),
     record: async (recorded) => {
       heard.addMessages(recorded);
-      const messages = heard.mark(recorded);
+      const messages = heard.mark(recorded, runId);
       const write = async () => {
         const ids = await services.sessions.append(sessionKey, messages, [store.owned(runId)]);
         run.traces?.ids.push(...ids);

@@ -42,11 +42,10 @@ export class Heard {
     }
   }
 
-  /** Marks answers of the model with the least trusted author seen so far. */
-  mark(messages: readonly Message[]): readonly Message[] {
-    const floor = this.#floor;
-    if (floor === undefined) return messages;
-    return messages.map((message) => (message.role === "assistant" ? { ...message, origin: floor } : message));
+  /** Marks answers of the model with their run, and with the least trusted author seen so far. */
+  mark(messages: readonly Message[], runId: string): readonly Message[] {
+    const marks = { ...(this.#floor && { origin: this.#floor }), runId };
+    return messages.map((message) => (message.role === "assistant" ? { ...message, ...marks } : message));
   }
 
   /** The author with the least authority; `undefined`: all text was the owner's. */

@@ -17,14 +17,16 @@ interface MethodSources extends RequestSources {
 }
 
 export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof agents>, "run" | "wait"> {
-  const { runs } = sources;
+  const { runs, services } = sources;
 
   return {
     async run(call) {
       const { idempotencyKey: runId } = call.params;
       const prepare = () => toRunRequest(call.params, call, sources);
       const { fresh, state, acceptedAt } = await runs.prepareAndStart(runId, toolConnection(call), prepare);
-      const accepted = { runId, status: "accepted", acceptedAt };
+      const { sessionKey } = state;
+      const agentId = services.sessions.agentOf(sessionKey);
+      const accepted = { runId, sessionKey, agentId, status: "accepted", acceptedAt };
       const isOver = state.status !== "accepted" && state.status !== "running";
       // A repeated request with the same idempotency key gets one response: the current state of the run.
       if (!fresh && !isOver) return accepted;

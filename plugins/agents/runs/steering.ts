@@ -1,7 +1,7 @@
 /** Adds waiting messages to the active turn, between two of its requests to the model. Spec: http/sessions-routing.md §6. */
 import { persist } from "@svc/kit/persist";
 import { floorOf } from "@svc/sdk";
-import type { Message, UserMessage } from "@svc/sdk/models";
+import { inputKeyOf, type Message, type UserMessage } from "@svc/sdk/models";
 import type { Environment, Ties } from "./environment.ts";
 import { type HistoryLimits, modelHistory } from "../history/history.ts";
 import type { LiveRun } from "./live-runs.ts";
@@ -48,8 +48,9 @@ export async function takeSteered(
 }
 
 function userMessage({ request }: LiveRun, timestamp: number): UserMessage {
-  const { message, images = [] } = request;
+  const { runId, message, images = [] } = request;
   const text = message === "" ? [] : [{ type: "text" as const, text: message }];
   const origin = floorOf([requestOrigin(request)]);
-  return { role: "user", content: [...text, ...images], timestamp, ...(origin && { origin }) };
+  const content = [...text, ...images];
+  return { role: "user", content, timestamp, ...(origin && { origin }), idempotencyKey: inputKeyOf(runId) };
 }

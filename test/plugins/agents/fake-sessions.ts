@@ -65,6 +65,11 @@ export async function openFakeSessions(
     },
     agentOf,
     get,
+    follow: () => () => undefined,
+    row: async (key) => {
+      const entry = await get(key);
+      return entry && { key, kind: "direct", totalTokensFresh: false, ...entry };
+    },
     async ensure(key, patch = {}) {
       const entry = await get(key);
       return entry && Object.keys(patch).length === 0 ? entry : merge(key, patch);

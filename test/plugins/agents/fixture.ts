@@ -119,6 +119,7 @@ async function startGateway(
   const answer = options.answer ?? says("fine");
   const models: Models = {
     list: () => [],
+    choices: () => [],
     resolve: () => model,
     stream: (request, signal) => answer(request, signal),
     coolingUntil: () => undefined,
@@ -178,6 +179,7 @@ async function startGateway(
           payload,
           ...(audience?.connections ? { connections: audience.connections } : {}),
         }),
+      agentOf: (key) => sessions.agentOf(key),
       now: () => clock.now(),
     },
   );

@@ -36,6 +36,7 @@ async function setUp(t: TestContext, { url, append, files }: Options = {}) {
   const systems: string[] = [];
   const models: Models = {
     list: () => [],
+    choices: () => [],
     resolve: () => model,
     stream: (asked, signal) => {
       systems.push(asked.system);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { publishedViolations } from "../../published.ts";
 import { openScene } from "./chat-scene.ts";
 
 describe("chat.abort", () => {
@@ -25,6 +26,16 @@ describe("chat.abort", () => {
       assert.deepEqual(aborted, ["r1 rpc"]);
     });
   }
+
+  it("takes what the newest clients send, and refuses another agent", async (t) => {
+    const { send, abort, aborted } = await openScene(t);
+    await send({ idempotencyKey: "r1" });
+    await assert.rejects(abort({ sessionKey: "main", agentId: "other" }), { code: "INVALID_REQUEST" });
+    const params = { sessionKey: "main", agentId: "main", preserveSideRuns: true };
+    assert.deepEqual(publishedViolations("ChatAbortParams", params), []);
+    await abort(params);
+    assert.deepEqual(aborted, ["r1 rpc"]);
+  });
 
   it("returns that nothing was aborted for an unknown run, a finished one and an idle session", async (t) => {
     const { send, abort, states, sent } = await openScene(t);
@@ -97,7 +108,8 @@ describe("chat.inject", () => {
       },
     ]);
     const message = { role: "assistant", content, timestamp: 1_000 };
-    assert.deepEqual(events, [{ runId: "inject-0000abcd", sessionKey: "main", seq: 0, state: "final", message }]);
+    const source = { runId: "inject-0000abcd", sessionKey: "main", agentId: "main" };
+    assert.deepEqual(events, [{ ...source, seq: 0, state: "final", message }]);
   });
 
   it("refuses a session that does not exist", async (t) => {

@@ -47,10 +47,27 @@ export async function openScene(t: TestContext) {
   /** Messages by id that can be replaced. */
   const replaceable = new Map<string, Message>();
   const rewound: string[] = [];
+  /** Id of the last message, and whether the next message finds a stale session. */
+  const ends: { last?: string; isStale?: boolean } = {};
   const sessions: Pick<
     Sessions,
-    "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append" | "message" | "rewind"
+    | "canonicalKey"
+    | "agentOf"
+    | "get"
+    | "freshen"
+    | "sendPolicy"
+    | "reset"
+    | "ensure"
+    | "append"
+    | "message"
+    | "page"
+    | "rewind"
   > = {
+    agentOf: (key) => key.split(":")[1] ?? "main",
+    async page() {
+      const oldestId = ends.last;
+      return { items: [], hasMore: false, firstKept: [], ...(oldestId === undefined ? {} : { oldestId }) };
+    },
     message: async (_key, id) => replaceable.get(id),
     async rewind(key, id) {
       rewound.push(`${key} ${id}`);
@@ -62,7 +79,7 @@ export async function openScene(t: TestContext) {
     async freshen(key, context) {
       freshened.push(`${key} ${context?.channel}`);
       const entry = entries.get(key) ?? { sessionId: "s9", updatedAt: 1 };
-      return { entry, restarted: false };
+      return { entry, restarted: ends.isStale === true || !entries.has(key) };
     },
     sendPolicy: (_key, entry) => entry?.sendPolicy ?? "allow",
     async ensure(key, patch = {}) {
@@ -149,6 +166,7 @@ export async function openScene(t: TestContext) {
   let keys = 0;
   return {
     entries,
+    ends,
     replaceable,
     rewound,
     transcript,

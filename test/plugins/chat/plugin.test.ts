@@ -1,58 +1,79 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { PluginGateway } from "@svc/sdk";
-import type { SessionEntry, TranscriptItem } from "@svc/sdk/sessions";
 import chatPlugin from "../../../plugins/chat/plugin.ts";
 
-type Handler = (call: { params: object }) => unknown;
+type Handler = (call: object) => unknown;
 
 const message = { role: "user", content: [{ type: "text", text: "hi" }], timestamp: 1 } as const;
 
-/** Runs `setup`. @returns `chat.history`, and the limits it read with */
-async function setUp(entry?: Partial<SessionEntry>, summarized?: { summary: string; kept: readonly TranscriptItem[] }) {
-  const items: TranscriptItem[] = entry ? [{ id: "1", message }] : [];
+/** Runs `setup`. @returns the handlers, and the limits that pages were read with */
+async function setUp(entry?: { thinkingLevel?: string; verboseLevel?: string }, services: object = {}) {
   const limits: number[] = [];
-  const served: { history?: Handler } = {};
+  const calls: unknown[] = [];
+  const served: Record<string, Handler> = {};
   const sessions = {
     canonicalKey: (key: string) => `agent:main:${key}`,
-    get: async () => entry && { sessionId: "s1", updatedAt: 1, ...entry },
-    async context(_key: string, limit: number) {
+    agentOf: () => "main",
+    row: async () => entry && { sessionId: "s1", updatedAt: 1, ...entry },
+    async page(_key: string, { limit }: { limit: number }) {
       limits.push(limit);
-      return { summary: summarized?.summary, items: summarized?.kept ?? items };
+      return { items: entry ? [{ id: "1", seq: 1, message }] : [], hasMore: false, firstKept: [], offset: 0 };
     },
-    transcript: async () => items,
   };
+  const none = { get: () => undefined };
   const gateway = {
-    services: { sessions },
+    services: { sessions, models: none, chatCommands: none, info: { aliases: [] }, ...services },
     event: () => () => undefined,
-    serve: (_contract: unknown, handlers: { history: Handler }) => (served.history = handlers.history),
-    hooks: { runEvent: { tap: () => undefined } },
+    serve: (_contract: unknown, handlers: Record<string, Handler>) => Object.assign(served, handlers),
+    async call({ name }: { name: string }, params: object, options: object) {
+      calls.push([name, params, options]);
+      return { [name.split(".")[0] ?? ""]: [`row of ${name}`] };
+    },
+    hooks: { runEvent: { tap: () => undefined }, connectionClosed: { tap: () => undefined } },
     start: () => undefined,
     extend: () => undefined,
   };
-  await chatPlugin.setup(gateway as unknown as PluginGateway<never, never>); // only the parts that history uses
-  return { limits, history: async (params: object) => served.history?.({ params }) };
+  await chatPlugin.setup(gateway as unknown as PluginGateway<never, never>); // only the parts that these methods use
+  return {
+    limits,
+    calls,
+    history: async (params: object) => served["history"]?.({ params }) as Record<string, unknown>,
+    metadata: async () => served["metadata"]?.({ params: {}, principal: "p" }),
+  };
 }
 
 describe("chat.history", () => {
   it("has the key as it was sent, and 200 messages by default", async () => {
-    const levels = { thinkingLevel: "low", verboseLevel: "full" } as const;
+    const levels = { thinkingLevel: "low", verboseLevel: "full" };
     const { history, limits } = await setUp(levels);
-    const expected = { sessionKey: "Main", sessionId: "s1", messages: [message], ...levels };
-    assert.deepEqual(await history({ sessionKey: "Main" }), expected);
+    const { sessionKey, sessionId, messages, thinkingLevel, verboseLevel } = await history({ sessionKey: "Main" });
+    assert.deepEqual([sessionKey, sessionId, { thinkingLevel, verboseLevel }], ["Main", "s1", levels]);
+    assert.deepEqual(messages, [{ ...message, __svc: { id: "1", seq: 1 } }]);
     await history({ sessionKey: "main", limit: 3 });
     assert.deepEqual(limits, [200, 3]);
   });
 
-  it("also shows the messages before a summary", async () => {
-    const { history } = await setUp({}, { summary: "They said hi.", kept: [] });
-    const { messages } = (await history({ sessionKey: "main" })) as { messages: unknown };
-    assert.deepEqual(messages, [message]);
-  });
-
   it("is empty for an unknown session", async () => {
     const { history } = await setUp();
-    const expected = { sessionKey: "nobody", messages: [], thinkingLevel: "off" };
-    assert.deepEqual(await history({ sessionKey: "nobody" }), expected);
+    const { messages, thinkingLevel, sessionInfo } = await history({ sessionKey: "nobody" });
+    assert.deepEqual([messages, thinkingLevel, sessionInfo], [[], "off", undefined]);
+  });
+});
+
+describe("chat.metadata", () => {
+  it("is empty without the plugins that know models and commands", async () => {
+    const { metadata, calls } = await setUp();
+    assert.deepEqual([await metadata(), calls], [{ models: [], commands: [] }, []]);
+  });
+
+  it("has the rows of models.list and commands.list for the caller", async () => {
+    const some = { get: () => ({}) };
+    const { metadata, calls } = await setUp(undefined, { models: some, chatCommands: some });
+    assert.deepEqual(await metadata(), { models: ["row of models.list"], commands: ["row of commands.list"] });
+    assert.deepEqual(calls, [
+      ["models.list", {}, { principal: "p" }],
+      ["commands.list", {}, { principal: "p" }],
+    ]);
   });
 });

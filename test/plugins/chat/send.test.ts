@@ -234,7 +234,8 @@ describe("chat.send with a command", () => {
       assert.deepEqual([resets, started], [[reset], []]);
       const content = [{ type: "text", text: reply }];
       const shown = { role: "assistant", content, timestamp: 1_000 };
-      assert.deepEqual(events, [{ runId: "r1", sessionKey: "main", seq: 1, state: "final", message: shown }]);
+      const source = { runId: "r1", sessionKey: "main", agentId: "main" };
+      assert.deepEqual(events, [{ ...source, seq: 1, state: "final", message: shown }]);
       assert.deepEqual([transcript.length, transcript[0]?.content], [1, content]);
     }
   });

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { matches } from "@svc/sdk";
 import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
+import { chatEvent } from "@svc/sdk/chat";
+import { publishedViolations } from "../../published.ts";
 import { noPeers } from "../no-peers.ts";
 import { createSentRuns } from "../../../plugins/chat/sent-runs.ts";
 import { type ChatPayload, createChatStream } from "../../../plugins/chat/stream.ts";
 
 const CANONICAL = "agent:main:main";
 const run = { runId: "r1", sessionKey: CANONICAL };
+/** What every event of the run has. */
+const source = { ...run, agentId: "main" };
 const ended: RunOutcome = { ...run, status: "ok", startedAt: 1, endedAt: 9, text: "Hello you" };
 
 function createScene() {
@@ -15,6 +20,7 @@ function createScene() {
   const events: (ChatPayload & { droppable?: boolean | undefined })[] = [];
   const onEvent = createChatStream({
     clock: { now: () => 5, elapsed: () => time.elapsed },
+    sessions: { agentOf: () => "main" },
     sent,
     emit: (payload, audience) => events.push({ ...payload, droppable: audience?.droppable }),
   });
@@ -35,6 +41,12 @@ function createScene() {
 }
 
 const FINAL = { state: "final" };
+const aborted = (abortReason: string, text = "", mergedInto?: string): Partial<RunOutcome> => ({
+  status: "aborted",
+  abortReason,
+  text,
+  ...(mergedInto === undefined ? {} : { mergedInto }),
+});
 const message = (text: string, timestamp: number) => {
   const content = [{ type: "text", text }];
   return { role: "assistant", content, timestamp };
@@ -59,9 +71,50 @@ describe("the chat stream of a run", () => {
     step({ stream: "tool", data: { phase: "start" } });
     ends();
     assert.deepEqual(events, [
-      { ...run, seq: 2, state: "delta", message: message("Hello", 5), droppable: true },
-      { ...run, seq: 3, state: "delta", message: message("Hello you", 5), droppable: true },
-      { ...run, seq: 5, state: "final", message: message("Hello you", 9), droppable: false },
+      { ...source, seq: 2, state: "delta", message: message("Hello", 5), deltaText: "Hello", droppable: true },
+      { ...source, seq: 3, state: "delta", message: message("Hello you", 5), deltaText: " you", droppable: true },
+      { ...source, seq: 5, state: "final", message: message("Hello you", 9), droppable: false },
+    ]);
+  });
+
+  it("says in each delta what is new since the last one that was sent, and when the text is another one", () => {
+    const { events, says, step } = createScene();
+    says("a");
+    says("ab", 10);
+    says("abc");
+    step({ runId: "r2", stream: "assistant", data: { text: "other" } });
+    says("x");
+    says("xy");
+    const shown = events.map(({ runId, deltaText, replace }) => [runId, deltaText, replace]);
+    assert.deepEqual(shown, [
+      ["r1", "a", undefined],
+      ["r1", "bc", undefined],
+      ["r2", "other", undefined],
+      ["r1", "x", true],
+      ["r1", "y", undefined],
+    ]);
+  });
+
+  it("is as the newest clients expect it, with the usage and the kind of an error", () => {
+    const { events, says, ends } = createScene();
+    says("Hello");
+    says("Other");
+    ends({ usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3 } });
+    ends({ status: "error", errorMessage: "later", failure: "rate_limit" });
+    ends({ status: "error", errorMessage: "no key", failure: "auth" });
+    ends(aborted("stop", "Hel"));
+    const definitions = { delta: "ChatDeltaEvent", final: "ChatFinalEvent", error: "ChatErrorEvent" };
+    for (const { droppable: _own, ...payload } of events) {
+      const name = payload.state === "aborted" ? "ChatAbortedEvent" : definitions[payload.state];
+      assert.deepEqual(publishedViolations(name, payload), []);
+      assert.ok(matches(chatEvent.payload, payload));
+    }
+    const rest = events.slice(2).map(({ state, usage, errorKind }) => [state, Object(usage).totalTokens, errorKind]);
+    assert.deepEqual(rest, [
+      ["final", 3, undefined],
+      ["error", undefined, "rate_limit"],
+      ["error", undefined, undefined],
+      ["aborted", undefined, undefined],
     ]);
   });
 
@@ -88,7 +141,7 @@ describe("the chat stream of a run", () => {
     const { events, says, ends } = createScene();
     for (const text of ["", "N", "NO_", "NO_REPLY"]) says(text);
     ends({ text: "NO_REPLY" });
-    assert.deepEqual(events, [{ ...run, seq: 5, state: "final", droppable: false }]);
+    assert.deepEqual(events, [{ ...source, seq: 5, state: "final", droppable: false }]);
   });
 
   it("shows a reply that only began like the silent one", () => {
@@ -107,12 +160,6 @@ describe("the chat stream of a run", () => {
     assert.deepEqual(texts(), ["Hi", "Hi"]);
   });
 
-  const aborted = (abortReason: string, text = "", mergedInto?: string): Partial<RunOutcome> => ({
-    status: "aborted",
-    abortReason,
-    text,
-    ...(mergedInto === undefined ? {} : { mergedInto }),
-  });
   const stopped = (stopReason: string) => ({ state: "aborted", stopReason });
   const failed: Partial<RunOutcome> = { status: "error", errorMessage: "no" };
   const keys: [what: string, outcome: Partial<RunOutcome>, sessionKey: string, rest: object][] = [
@@ -131,7 +178,7 @@ describe("the chat stream of a run", () => {
       const { sent, events, ends } = createScene();
       sent.add("r1", "main", Promise.resolve());
       ends(outcome);
-      assert.deepEqual(events, [{ runId: "r1", sessionKey, seq: 1, droppable: false, ...rest }]);
+      assert.deepEqual(events, [{ ...source, sessionKey, seq: 1, droppable: false, ...rest }]);
     });
   }
 
@@ -141,7 +188,7 @@ describe("the chat stream of a run", () => {
     const { startedAt: _never, ...unstarted } = ended;
     step({ outcome: { ...unstarted, status: "error", text: "", errorMessage: "no model" } });
     assert.deepEqual(events, [
-      { runId: "r1", sessionKey: "main", seq: 1, state: "error", errorMessage: "no model", droppable: false },
+      { ...source, sessionKey: "main", seq: 1, state: "error", errorMessage: "no model", droppable: false },
     ]);
   });
 

@@ -43,13 +43,14 @@ export async function openAdmin(t: TestContext, { file = {}, edit, versions, arc
   const config = await createConfigFile(join(places.stateDir, "svc.json"), file, (next) => live.replace(next));
   const warnings: object[] = [];
   const kept = versions?.(live) ?? NOTHING_KEPT;
+  const models = {
+    resolve: (ref = "p/one") =>
+      ref === "p/none" ? notFound("no model") : { provider: "p", id: ref.slice(2), name: "", api: "", reasoning: true },
+  };
   const admin = new AgentAdmin({
     agents: live,
     config: { edit: edit?.(config.store.edit) ?? config.store.edit },
-    models: {
-      resolve: (ref = "p/one") =>
-        ref === "p/none" ? notFound("no model") : { provider: "p", id: ref, name: "", api: "" },
-    },
+    models,
     places: () => places,
     clock: { now: () => NOW },
     log: { warn: (fields) => void warnings.push(fields) },
@@ -70,7 +71,7 @@ export async function openAdmin(t: TestContext, { file = {}, edit, versions, arc
   };
   const handlers = createDirectoryHandlers({
     panelBase: () => "",
-    services: { sessions },
+    services: { sessions, models },
     agents: live,
     admin,
     places: () => places,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { matches } from "@svc/sdk";
 import { agents as contract } from "@svc/sdk/agents";
+import { publishedViolations } from "../../../published.ts";
 import { openAdmin } from "./admin-fixture.ts";
 
 const png = Buffer.from("\x89PNG\r\n\x1a\nrest", "latin1");
@@ -23,7 +24,8 @@ describe("agents.list", () => {
       "- Name: Zoe\n- Theme: calm\n- Avatar: https://x.test/z\n",
     );
     const shown = await gateway.list();
-    assert.deepEqual(shown, {
+    const named = { ...shown, agents: shown.agents.map(({ id, name, identity }) => ({ id, name, identity })) };
+    assert.deepEqual(JSON.parse(JSON.stringify(named)), {
       defaultId: "ops",
       mainKey: "main",
       scope: "per-sender",
@@ -37,6 +39,22 @@ describe("agents.list", () => {
       ],
     });
     assert.ok(matches(contract.list.result, shown));
+  });
+
+  it("shows the workspace, the models and the thinking level that a new conversation starts with", async (t) => {
+    const list = [
+      { id: "main", model: { primary: "p/two", fallbacks: ["p/none", "p/three"] } },
+      { id: "ada", workspace: "~/ada" },
+      { id: "none", model: "p/none" },
+    ];
+    const gateway = await openAdmin(t, { file: { agents: { list, defaults: { thinkingDefault: "xhigh" } } } });
+    const shown = await gateway.list();
+    assert.deepEqual(publishedViolations("AgentsListResult", shown), []);
+    const [main, ada, none] = shown.agents;
+    assert.deepEqual([main?.kind, main?.model], ["agent", { primary: "p/two", fallbacks: ["p/three"] }]);
+    assert.deepEqual([main?.thinkingLevels?.length, main?.thinkingDefault], [6, "high"], "the model has no xhigh");
+    assert.deepEqual([ada?.workspace, ada?.model], [gateway.at("ada"), { primary: "p/one" }]);
+    assert.deepEqual([none?.id, none?.model, none?.thinkingLevels], ["none", undefined, undefined]);
   });
 
   it("shows the built-in agent and directories on disk without a list, and writes nothing", async (t) => {
@@ -53,7 +71,7 @@ describe("agents.list", () => {
   it("shows only configured agents with a list", async (t) => {
     const gateway = await openAdmin(t, { file: { agents: { list: [{ id: "ops" }] } } });
     await mkdir(join(gateway.stateDir, "agents", "ada"), { recursive: true });
-    assert.deepEqual((await gateway.list()).agents, [{ id: "ops" }]);
+    assert.deepEqual((await gateway.list()).agents.map(({ id }) => id), ["ops"]); // prettier-ignore
   });
 
   it("is not stopped by files that may not be read", async (t) => {
@@ -61,7 +79,7 @@ describe("agents.list", () => {
     await gateway.put(join(gateway.stateDir, "secret.md"), "- Name: secret\n");
     await mkdir(join(gateway.stateDir, "workspace"));
     await link(join(gateway.stateDir, "secret.md"), join(gateway.stateDir, "workspace", "IDENTITY.md"));
-    assert.deepEqual((await gateway.list()).agents, [{ id: "main" }]);
+    assert.deepEqual((await gateway.list()).agents.map(({ id, identity }) => [id, identity]), [["main", undefined]]); // prettier-ignore
   });
 
   it("carries at most 4 MiB of images", async (t) => {

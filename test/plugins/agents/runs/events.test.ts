@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import { RunEvents, visibilityOf } from "../../../../plugins/agents/runs/events.ts";
+import { publishedViolations } from "../../../published.ts";
 import { MAIN } from "../script.ts";
 
 function open() {
@@ -14,6 +15,7 @@ function open() {
       passOn: () => undefined,
       trace: (event) => void traced.push(event),
       broadcast: (event, audience) => void sent.push({ event: event as RunEvent, to: audience?.connections }),
+      agentOf: () => "main",
       now: () => 5,
     },
   );
@@ -35,6 +37,7 @@ describe("run events", () => {
       ts: 5,
       data: { text: "hi", delta: "hi" },
       sessionKey: MAIN,
+      agentId: "main",
     });
     assert.deepEqual(
       sent.map(({ event, to }) => [event.seq, to]),
@@ -43,6 +46,19 @@ describe("run events", () => {
         [2, undefined],
       ],
     );
+  });
+
+  it("are as the newest clients expect them, with the id of the session once it is known", () => {
+    const { events, sent } = open();
+    events.emit("lifecycle", { phase: "start", startedAt: 1 });
+    events.sessionId = "s1";
+    events.end({ ...outcome, stopReason: "length" });
+    assert.deepEqual(
+      sent.map(({ event }) => event.sessionId),
+      [undefined, "s1"],
+    );
+    assert.deepEqual(sent[1]?.event.data, { phase: "end", startedAt: 1, endedAt: 4, stopReason: "length" });
+    for (const { event } of sent) assert.deepEqual(publishedViolations("AgentEvent", event), []);
   });
 
   it("go to hooks with the outcome on the last one, and to clients without", () => {

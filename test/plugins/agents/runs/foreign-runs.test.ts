@@ -37,6 +37,7 @@ for (const [name, followers, told] of rows) {
     const sinks = {
       trace: ({ data }: { data: unknown }) => ended.push(data),
       passOn: () => undefined,
+      agentOf: () => "main",
       broadcast: () => undefined,
       now: () => 1,
     };
@@ -70,6 +71,7 @@ it("passes the events of a gateway that is known, each once, and ends the wait w
   const sinks = {
     trace: ({ seq, isForeign, outcome: end }: RunEvent) => void traced.push([seq, isForeign, end]),
     passOn: () => assert.fail(),
+    agentOf: () => assert.fail(),
     broadcast: () => assert.fail("the other gateway has sent it to clients"),
     now: () => 1,
   };

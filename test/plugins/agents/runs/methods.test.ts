@@ -59,7 +59,9 @@ describe("agent", () => {
   it("answers accepted, then the reply [W2.12]", async (t) => {
     const gateway = await open(t);
     const final = await gateway.run();
-    assert.deepEqual(gateway.accepted, [{ runId: "r1", status: "accepted", acceptedAt: gateway.clock.now() }]);
+    assert.deepEqual(gateway.accepted, [
+      { runId: "r1", sessionKey: MAIN, agentId: "main", status: "accepted", acceptedAt: gateway.clock.now() },
+    ]);
     const sessionId = (await gateway.sessions.get(MAIN))?.sessionId;
     assert.deepEqual(final, {
       runId: "r1",

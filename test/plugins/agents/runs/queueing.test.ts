@@ -260,6 +260,9 @@ describe("steering", limited, () => {
       "user: hello from r1",
       "assistant: fine",
     ]);
+    const items = await gateway.sessions.transcript(MAIN, 9);
+    const keys = items.flatMap(({ message }) => (message.role === "user" ? message.idempotencyKey : []));
+    assert.deepEqual(keys, ["r0:user", "r1:user"]);
   });
 
   it("puts it in and gives it a turn of its own with a backlog", async (t) => {

@@ -92,6 +92,16 @@ describe("runs", () => {
     assert.equal(gateway.broadcasts.length, 4);
   });
 
+  it("store the message under the key of the run, which the model is not shown", async (t) => {
+    const { answer, asked } = watched(says("fine"));
+    const gateway = await start(t, { answer });
+    await run(gateway, "r1");
+    await run(gateway, "r2");
+    const keys = (await gateway.sessions.transcript(MAIN, 9)).map(({ message }) => Object(message).idempotencyKey);
+    assert.deepEqual(keys, ["r1:user", undefined, "r2:user", undefined]);
+    assert.doesNotMatch(JSON.stringify(asked), /r[12]:user/);
+  });
+
   it("show the model the conversation with stamps that the transcript does not have", async (t) => {
     const { answer, asked } = watched(says("fine"));
     const gateway = await start(t, { answer });
