@@ -92,7 +92,7 @@ export default definePlugin({
     });
     const defaultAgentId = () => agents.defaultId;
     const jobs = new Jobs({ ...base, scheduler, runner, defaultAgentId, newId: randomUUID });
-    const methods = cronMethods({ jobs, store, storage, clock, isEnabled });
+    const methods = cronMethods({ jobs, store, storage, clock, isEnabled, defaultAgentId });
 
     const wake: CronActions["wake"] = async ({ text, mode, origin = GATEWAY_WORDS }) => {
       if (text.trim() === "") return { ok: false };
@@ -103,6 +103,7 @@ export default definePlugin({
 
     gateway.serve(cron, {
       list: ({ params }) => methods.list(params),
+      get: ({ params }) => methods.get(params),
       status: () => methods.status(),
       add: ({ params }) => methods.add(params),
       update: ({ params }) => methods.update(params),

@@ -14,6 +14,7 @@ import { byName, isAllowed, knownOf, refOf, usable } from "./catalogue/catalogue
 import { KNOWN_SERVERS } from "@svc/kit/providers";
 import type { FailedAccount } from "./asking/cooldown.ts";
 import type { ModelDesk } from "./models.ts";
+import { authOf } from "./catalogue/listed.ts";
 import { aliasesOf } from "./catalogue/policy.ts";
 
 type Contract = typeof models;
@@ -32,15 +33,20 @@ const scanning = lazy(() => import("./discovery/scan.ts"));
 
 export function createHandlers({ desk, providers, clock, log, env }: MethodsOptions): Handlers<Contract> {
   return {
-    async list() {
+    async list({ params: { agentId, view } }) {
       await desk.discover();
       try {
-        return { models: desk.list() };
+        return { models: [...desk.choices(agentId, view === "all")] };
       } catch (error) {
         if (isGatewayError(error)) throw error;
         log.error({ err: error }, "models.list failed");
         return unavailable("the models cannot be listed; see the log for the reason");
       }
+    },
+
+    authStatus() {
+      const { providers: named } = desk.config;
+      return { ts: clock.now(), providers: Object.keys(named).map((name) => authOf(name, desk)) };
     },
 
     status({ params }) {
@@ -112,7 +118,7 @@ function knownModels(desk: ModelDesk): Awaited<ReturnType<Handlers<Contract>["kn
 function statusOf(desk: ModelDesk): Status {
   const catalogue = desk.catalogue();
   const policy = desk.policy();
-  const fallback = defaultOf(desk);
+  const fallback = desk.first();
   const all = [...usable(catalogue), ...catalogue.unservable];
   const names = new Set([...Object.keys(desk.config.providers), ...all.map(({ provider }) => provider)]);
   return {
@@ -135,16 +141,6 @@ function statusOf(desk: ModelDesk): Status {
       };
     }),
   };
-}
-
-/** The default model; `undefined`: there is no model, and `resolve` throws the reason. */
-function defaultOf(desk: ModelDesk): string | undefined {
-  try {
-    return refOf(desk.resolve());
-  } catch (error) {
-    if (isGatewayError(error)) return undefined;
-    throw error;
-  }
 }
 
 function coolingOf({ cooldowns }: ModelDesk, account: string) {

@@ -24,13 +24,14 @@ import type {
 import type { Secrets } from "@svc/sdk/secrets";
 import type { ModelQuotas } from "@svc/sdk/usage";
 import { accountsOf, type ConfiguredAccount, withHeaders } from "./asking/accounts.ts";
-import { buildCatalogue, type Catalogue, choicesOf, pickModel, refOf } from "./catalogue/catalogue.ts";
+import { allowedOf, buildCatalogue, type Catalogue, choicesOf, pickModel, refOf } from "./catalogue/catalogue.ts";
 import type { ModelsConfig } from "./config.ts";
 import { Cooldowns } from "./asking/cooldown.ts";
 import { priced } from "./asking/cost.ts";
 import { askInTurn } from "./asking/failover.ts";
 import { AccountKeys } from "./asking/keys.ts";
 import { createFactBook, type FactBook } from "./catalogue/facts.ts";
+import { type AccountView, listedOf } from "./catalogue/listed.ts";
 import { type Server, serversOf } from "./catalogue/servers.ts";
 import { type Policy, policyOf } from "./catalogue/policy.ts";
 import type { Discovery } from "./discovery/discovery.ts";
@@ -78,6 +79,8 @@ export interface ModelDesk extends Models, ModelAccounts {
   /** An account with its key. @throws GatewayError `UNAVAILABLE` without the key */
   open(account: ConfiguredAccount, signal: AbortSignal): Promise<ProviderAccount>;
   policy(): Policy | undefined;
+  /** `provider/id` of the agent's first model; `undefined`: there is none, and `resolve` throws the reason. */
+  first(agentId?: string): string | undefined;
   /** The configured accounts, in the order of the configuration. */
   accounts(provider: string): readonly ConfiguredAccount[];
 }
@@ -126,6 +129,16 @@ export function createModels(options: ModelsOptions): ModelDesk {
     }
   };
 
+  const first = (agentId?: string): string | undefined => {
+    try {
+      return refOf(resolve(undefined, agentId));
+    } catch (error) {
+      if (isGatewayError(error)) return undefined;
+      throw error;
+    }
+  };
+  const view: AccountView = { server, accounts, cooldowns };
+
   async function* ask(
     asked: ModelRequest,
     signal: AbortSignal,
@@ -165,7 +178,15 @@ export function createModels(options: ModelsOptions): ModelDesk {
       void discover();
       return choicesOf(catalogue(), policy());
     },
+    choices(agentId, all = false) {
+      void discover();
+      const now = policy();
+      const ref = first(agentId);
+      const facts = { view, ...(ref === undefined ? {} : { first: ref }), ...(now ? { policy: now } : {}) };
+      return allowedOf(catalogue(), all ? undefined : now).map((model) => listedOf(model, facts));
+    },
     resolve,
+    first,
     stream: (request, signal) => ask(request, signal),
     coolingUntil: ({ provider }) => {
       const [first] = cooldowns.inOrder(accounts(provider));

@@ -1,7 +1,7 @@
 /** Scheduled jobs. Spec: protocol/methods-cron.md, events.md §6, stores.md §3-4. */
 import { defineContract, defineEvent } from "../contract.ts";
 import { Origin } from "../origin.ts";
-import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
+import { NonEmpty, type Static, Strict, type TSchema, Type } from "../schema.ts";
 
 const Time = Type.Integer({ description: "epoch ms" });
 const text = Type.Optional(Type.String());
@@ -66,6 +66,7 @@ export const CronDelivery = Strict({
     Type.String({ minLength: 1, description: "`last`: the last chat of the agent's main session" }),
   ),
   to: text,
+  threadId: Type.Optional(Type.String({ minLength: 1, description: "thread or topic of `to`" })),
   accountId: filled,
   bestEffort: flag,
   failureDestination: Type.Optional(FailureDestination),
@@ -153,6 +154,7 @@ const what = {
 /** A new job in normalized form. `cron.add` also accepts the fields of older clients. Spec: §2. */
 export const CronJobDraft = Strict({
   name: NonEmpty,
+  displayName: filled,
   agentId: clearable,
   sessionKey: clearable,
   description: text,
@@ -169,6 +171,7 @@ export const CronJob = Type.Object({
   sessionKey: text,
   description: text,
   name: NonEmpty,
+  displayName: Type.Optional(Type.String({ minLength: 1, description: "label for people, in place of `name`" })),
   enabled: Type.Boolean(),
   deleteAfterRun: flag,
   createdAtMs: Time,
@@ -182,6 +185,7 @@ export type CronJob = Static<typeof CronJob>;
 /** Changes to a job in normalized form. `cron.update` also accepts the fields of older clients. Spec: §3. */
 export const CronJobPatch = Strict({
   name: filled,
+  displayName: clearable,
   agentId: clearable,
   sessionKey: clearable,
   description: text,
@@ -201,12 +205,15 @@ export const CronJobPatch = Strict({
       mode: Type.Optional(Type.Enum(["none", "announce", "webhook"])),
       channel: text,
       to: text,
+      threadId: text,
       accountId: text,
       bestEffort: flag,
-      failureDestination: Type.Optional(FailureDestination),
+      failureDestination: Type.Optional(Type.Union([FailureDestination, Type.Null()])),
     }),
   ),
-  failureAlert: Type.Optional(CronFailureAlert),
+  failureAlert: Type.Optional(
+    Type.Union([CronFailureAlert, Type.Null()], { description: "null: the setting of the gateway" }),
+  ),
   catchUp: Type.Optional(CronCatchUp),
   overlap: Type.Optional(CronOverlap),
   state: Type.Optional(Type.Partial(CronJobState)),
@@ -256,6 +263,35 @@ export const CronRunEntry = Type.Object({
 });
 export type CronRunEntry = Static<typeof CronRunEntry>;
 
+const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** What a list of jobs shows, without what the jobs do. */
+export const CompactCronJob = Type.Object({
+  id: NonEmpty,
+  name: NonEmpty,
+  displayName: filled,
+  agentId: text,
+  enabled: Type.Boolean(),
+  updatedAtMs: Time,
+  scheduleKind: Type.Enum(["at", "every", "cron"]),
+  schedule: CronSchedule,
+  nextRunAtMs: nullable(Time),
+  lastRunAtMs: nullable(Time),
+  lastRunStatus: nullable(CronStatus),
+  lastRunError: nullable(Type.String()),
+  runningAtMs: Type.Optional(Time),
+  lastDelivered: flag,
+  lastDeliveryStatus: Type.Optional(CronDeliveryStatus),
+  lastDeliveryError: text,
+});
+export type CompactCronJob = Static<typeof CompactCronJob>;
+
+/** Static type: a job, as for every caller that does not ask for `compact`. */
+const ListedJob = Type.Unsafe<CronJob>(Type.Union([CronJob, CompactCronJob]));
+
+/** Where the output of a job goes, for people. */
+const DeliveryPreview = Type.Object({ label: Type.String(), detail: Type.String() });
+
 /** Exactly one of the two; both or none are rejected. */
 const ById = { id: filled, jobId: filled };
 const Page = {
@@ -281,11 +317,43 @@ export const cron = defineContract("cron", {
       enabled: Type.Optional(Type.Enum(["all", "enabled", "disabled"])),
       limit: Limit,
       offset: natural,
-      query: text,
+      query: Type.Optional(Type.String({ description: "part of the name, the description, the agent or the id" })),
+      agentId: Type.Optional(
+        Type.String({ minLength: 1, description: "jobs without an agent are of the default agent" }),
+      ),
+      scheduleKind: Type.Optional(
+        Type.Enum(["all", "at", "every", "cron", "on-exit", "stream"], {
+          description: "on-exit, stream: no job is of these kinds",
+        }),
+      ),
+      lastRunStatus: Type.Optional(
+        Type.Enum(["all", "ok", "error", "skipped", "unknown"], { description: "unknown: it has not run" }),
+      ),
+      trigger: Type.Optional(
+        Type.Enum(["all", "conditional", "unconditional"], { description: "conditional: no job has a condition" }),
+      ),
       sortBy: Type.Optional(Type.Enum(["nextRunAtMs", "updatedAtMs", "name"])),
       sortDir: SortDir,
+      compact: Type.Optional(Type.Boolean({ description: "true: jobs without their payload and settings" })),
+      includeDeliveryPreviews: flag,
     }),
-    result: Type.Object({ jobs: Type.Array(CronJob), ...Page }),
+    result: Type.Object({
+      jobs: Type.Array(ListedJob),
+      ...Page,
+      snapshotRevision: Type.String({
+        minLength: 1,
+        description: "changes whenever a job is added, changed or removed, or has run; equal on all pages of one state",
+      }),
+      deliveryPreviews: Type.Optional(
+        Type.Record(Type.String(), DeliveryPreview, { description: "by id; with `includeDeliveryPreviews`" }),
+      ),
+    }),
+  },
+  get: {
+    summary: "Get one job",
+    scope: "operator.read",
+    params: Strict(ById),
+    result: CronJob,
   },
   status: {
     summary: "Get the scheduler state: whether it is enabled, number of jobs, next due time",
@@ -346,6 +414,9 @@ export const cron = defineContract("cron", {
     params: Strict({
       scope: Type.Optional(Type.Enum(["job", "all"])),
       ...ById,
+      agentId: Type.Optional(
+        Type.String({ minLength: 1, description: "only runs of jobs that exist and are of this agent" }),
+      ),
       limit: Limit,
       offset: natural,
       statuses: Type.Optional(Type.Array(CronStatus, { minItems: 1, maxItems: 3 })),

@@ -13,6 +13,48 @@ export const ModelChoice = Type.Object({
 });
 export type ModelChoice = Static<typeof ModelChoice>;
 
+/** Thinking levels of a model, for clients that offer them. */
+export const ThinkingLevels = Type.Array(Type.Object({ id: NonEmpty, label: NonEmpty }), {
+  description: "thinking levels that change something, in rising order; `off` only: the model does not think",
+});
+
+/** A model that users can select, and whether it can answer now. */
+export const ListedModel = Type.Object({
+  ...ModelChoice.properties,
+  alias: Type.Optional(Type.String({ minLength: 1, description: "from `agents.defaults.models`" })),
+  tags: Type.Optional(Type.Array(Type.String({ description: "default: first model of the agent" }))),
+  available: Type.Boolean({
+    description: "false: no account of its provider has a key that the server needs, or that it accepted last",
+  }),
+  unavailableReason: Type.Optional(Type.Enum(["missing-auth", "auth-failed"])),
+  unavailableUntil: Type.Optional(Type.Integer({ description: "epoch ms; when a rejected key is tried again" })),
+  thinkingLevels: ThinkingLevels,
+});
+export type ListedModel = Static<typeof ListedModel>;
+
+const AuthState = Type.Enum(["static", "missing", "expired"], {
+  description:
+    "static: nothing speaks against the key, or the server needs none; missing: it needs one and none is configured; expired: it rejected the key",
+});
+
+const AuthProvider = Type.Object({
+  provider: NonEmpty,
+  displayName: NonEmpty,
+  status: AuthState,
+  profiles: Type.Array(
+    Type.Object({
+      profileId: Type.String({ description: "`<provider>`, or `<provider>:<account>`" }),
+      type: Type.Literal("api_key"),
+      status: AuthState,
+      source: Type.Literal("config"),
+    }),
+    { description: "configured accounts, in the order in which they are used" },
+  ),
+  apiKey: Type.Optional(
+    Type.Object({ source: Type.Literal("config") }, { description: "an account has a key; the key is never returned" }),
+  ),
+});
+
 const AccountStatus = Type.Object({
   name: NonEmpty,
   hasKey: Type.Boolean({ description: "an API key is configured; the key is never returned" }),
@@ -72,10 +114,29 @@ const ScannedServer = Type.Object({
 /** Available models, their accounts, and a test call. */
 export const models = defineContract("models", {
   list: {
-    summary: "List the usable models, by provider and name",
+    summary: "List the usable models, by provider and name, and whether they can answer now",
+    scope: "operator.read",
+    params: Strict({
+      agentId: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description: "agent whose first model is the default; default: the default agent",
+        }),
+      ),
+      view: Type.Optional(
+        Type.Enum(["default", "configured", "all"], {
+          description:
+            "default, configured: models that may be used; all: also those that `agents.defaults.models` restricts",
+        }),
+      ),
+    }),
+    result: Type.Object({ models: Type.Array(ListedModel) }),
+  },
+  authStatus: {
+    summary: "Get for each provider whether its accounts have keys, and whether the server accepted them",
     scope: "operator.read",
     params: Strict({}),
-    result: Type.Object({ models: Type.Array(ModelChoice) }),
+    result: Type.Object({ ts: Type.Integer({ description: "epoch ms" }), providers: Type.Array(AuthProvider) }),
   },
   status: {
     summary: "Get accounts and their cooldowns, the default model and aliases; optionally resolve a model reference",

@@ -1,6 +1,6 @@
 /** The `Models` service and the `ModelProvider` extension point. */
 import { defineExtensionPoint, defineService } from "../service.ts";
-import type { KnownModel, ModelChoice } from "./contract.ts";
+import type { KnownModel, ListedModel, ModelChoice } from "./contract.ts";
 import type { Message, StopReason, Usage } from "./messages.ts";
 import type { QuotaSource } from "../usage/service.ts";
 
@@ -59,6 +59,14 @@ export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
   const word = text.trim().toLowerCase();
   const alias = Object.hasOwn(THINKING_ALIASES, word) ? THINKING_ALIASES[word] : undefined; // no "constructor"
   return THINKING_LEVELS.find((level) => level === word) ?? alias;
+}
+
+/** The thinking levels that change something for this model: `off` alone if it does not think. */
+export function thinkingLevelsOf(
+  model: Pick<ResolvedModel, "reasoning" | "xhigh">,
+): { readonly id: ThinkingLevel; readonly label: string }[] {
+  const levels = model.reasoning === true ? THINKING_LEVELS : (["off"] as const);
+  return levels.filter((level) => level !== "xhigh" || model.xhigh === true).map((id) => ({ id, label: id }));
 }
 
 /** Whether the model must call a tool: `required`: any tool; an object: that tool. */
@@ -197,6 +205,12 @@ export const ModelProvider = defineExtensionPoint<ModelProvider>("model.provider
 export interface Models {
   /** All usable models, sorted by provider and name. Models of local servers appear once they were found. */
   list(): readonly ModelChoice[];
+  /**
+   * The models of `list` as clients show them: with alias, state of the accounts, thinking levels, and the tag `default`.
+   * @param agentId agent whose first model is the default; default: the default agent
+   * @param all also the models that `ModelPolicy.allowed` excludes. Default false.
+   */
+  choices(agentId?: string, all?: boolean): readonly ListedModel[];
   /**
    * @param ref `provider/id`, a bare id or an alias; absent: `ModelPolicy.primary`, else `models.default`, else the
    * first model.

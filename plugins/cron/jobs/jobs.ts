@@ -1,5 +1,6 @@
 /** Adds, changes, removes, runs and cancels jobs. Spec: protocol/methods-cron.md §2-5. */
 import { type Clock, floorOf, notFound, type Origin, type ResultOf, unavailable } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import type { cron, CronEventPayload, CronJob, CronJobDraft, CronJobPatch, CronSchedule } from "@svc/sdk/cron";
 import { checkJob } from "./checks.ts";
 import type { JobChanges } from "../store/job-changes.ts";
@@ -71,6 +72,11 @@ export class Jobs {
     publish({ jobId: id, action: "added", ...nextRun(job) });
     scheduler.wakeBy(wakeAtOf(job));
     return shownJob(job);
+  }
+
+  /** @throws GatewayError `NOT_FOUND` */
+  async get(id: string): Promise<CronJob> {
+    return shownJob((await this.#sources.store.job(id)) ?? unknown(id));
   }
 
   /**
@@ -168,7 +174,7 @@ export class Jobs {
 
 /** Spec: §3 for the message. */
 function unknown(id: string): never {
-  return notFound(`Error: unknown cron job id: ${id}`);
+  throw refusal("CRON_JOB_NOT_FOUND", `Error: unknown cron job id: ${id}`, { jobId: id });
 }
 
 function anchored(schedule: CronSchedule, now: number): CronSchedule {

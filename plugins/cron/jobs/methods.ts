@@ -15,12 +15,14 @@ export interface MethodSources {
   readonly storage: Storage;
   readonly clock: Pick<Clock, "now">;
   readonly isEnabled: boolean;
+  readonly defaultAgentId: () => string;
 }
 
-export function cronMethods({ jobs, store, storage, clock, isEnabled }: MethodSources) {
+export function cronMethods({ jobs, store, storage, clock, isEnabled, defaultAgentId }: MethodSources) {
   return {
-    list: (params: ParamsOf<C["list"]>) => listJobs(storage, params),
-    runs: (params: ParamsOf<C["runs"]>) => listRuns(storage, params),
+    list: (params: ParamsOf<C["list"]>) => listJobs({ storage, defaultAgentId: defaultAgentId() }, params),
+    runs: (params: ParamsOf<C["runs"]>) => listRuns({ storage, defaultAgentId: defaultAgentId() }, params),
+    get: (params: ParamsOf<C["get"]>) => jobs.get(idOf("cron.get", params)),
     add: (params: ParamsOf<C["add"]>, origin?: Origin) => jobs.add(draftFrom(params, clock.now()), origin),
     async update(params: ParamsOf<C["update"]>, origin?: Origin): Promise<ResultOf<C["update"]>> {
       const { id, patch } = changeFrom(params);

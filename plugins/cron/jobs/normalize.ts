@@ -26,8 +26,11 @@ const TURN_ONLY = ["model", "thinking", "timeoutSeconds", "allowUnsafeExternalCo
 
 const text: Rule = (value) => (typeof value === "string" ? value.trim() : value);
 const filled: Rule = (value, method) => (isBlank(value) ? undefined : text(value, method));
-/** A new job leaves a blank text out; a change keeps it, which clears the field. */
-const clearable: Rule = (value, method) => (method === "cron.add" ? filled : text)(value, method);
+/** A new job leaves a blank text out; a change keeps it, which clears the field, as null does. */
+const clearable: Rule = (value, method) => {
+  if (method === "cron.add") return filled(value, method);
+  return value === null ? "" : text(value, method);
+};
 const channel: Rule = (value, method) => clearable(typeof value === "string" ? value.toLowerCase() : value, method);
 /** One of `words`, in any case; anything else is passed on, so that the error can quote it. */
 const word =
@@ -69,11 +72,13 @@ const mode: Rule = (value, method) => {
   return known === "deliver" ? "announce" : known;
 };
 
+const threadId: Rule = (value, method) => clearable(typeof value === "number" ? String(value) : value, method);
 const address = { channel, to: clearable, accountId: clearable };
 const schedule = fields({ kind: word("at", "every", "cron"), at, expr: text, tz: filled });
 const job: Rules = {
   isolation: () => undefined, // sent by older clients, ignored
   name: clearable,
+  displayName: filled,
   agentId,
   sessionKey: filled,
   enabled,
@@ -83,7 +88,7 @@ const job: Rules = {
   catchUp,
   schedule: (value, method) => schedule(withScheduleKind(value), method),
   payload: fields({ text, message: text, model: clearable, thinking: clearable, channel, to: clearable }),
-  delivery: fields({ mode, ...address, failureDestination: fields(address) }),
+  delivery: fields({ mode, ...address, threadId, failureDestination: fields(address) }),
   failureAlert: fields(address),
 };
 

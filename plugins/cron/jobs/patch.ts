@@ -27,7 +27,18 @@ type AlertTo = Exclude<CronFailureAlert, false>;
  * the past or too far ahead. Choice: an unchanged moment is accepted, so that the rest of an old job can change.
  */
 export function patched(job: CronJob, patch: CronJobPatch, now: number): CronJob {
-  const { agentId, sessionKey, description, schedule, payload, delivery, failureAlert, state, ...replaced } = patch;
+  const {
+    agentId,
+    sessionKey,
+    displayName,
+    description,
+    schedule,
+    payload,
+    delivery,
+    failureAlert,
+    state,
+    ...replaced
+  } = patch;
   const sessionTarget = patch.sessionTarget ?? job.sessionTarget;
   const enabled = patch.enabled ?? job.enabled;
   const wanted = mergedDelivery(job.delivery, delivery ?? hintedDelivery(payload));
@@ -37,6 +48,7 @@ export function patched(job: CronJob, patch: CronJobPatch, now: number): CronJob
     ...replaced,
     agentId: agentId === undefined ? job.agentId : (agentId ?? undefined),
     sessionKey: sessionKey === undefined ? job.sessionKey : (sessionKey ?? undefined),
+    displayName: displayName === undefined ? job.displayName : (displayName ?? undefined),
     description: description ?? job.description,
     schedule: schedule ? mergedSchedule(job.schedule, schedule, now) : job.schedule,
     payload: payload ? mergedPayload(job.payload, payload) : job.payload,
@@ -87,12 +99,19 @@ function hintedDelivery(payload: PayloadPatch | undefined): DeliveryPatch | unde
 
 function mergedDelivery(former: CronDelivery | undefined, given: DeliveryPatch | undefined): CronDelivery | undefined {
   if (!given) return former;
-  const destination = withoutBlanks<Destination>({ ...former?.failureDestination, ...given.failureDestination });
+  const isCleared = given.failureDestination === null;
+  const destination = isCleared
+    ? {}
+    : withoutBlanks<Destination>({ ...former?.failureDestination, ...given.failureDestination });
   const failureDestination = Object.keys(destination).length === 0 ? undefined : destination;
   return withoutBlanks<CronDelivery>({ mode: "none", ...former, ...given, failureDestination });
 }
 
-function mergedAlert(former: CronFailureAlert | undefined, given: CronFailureAlert): CronFailureAlert {
+function mergedAlert(
+  former: CronFailureAlert | undefined,
+  given: CronFailureAlert | null,
+): CronFailureAlert | undefined {
+  if (given === null) return undefined;
   return given === false ? false : withoutBlanks<AlertTo>({ ...(former === false ? {} : former), ...given });
 }
 

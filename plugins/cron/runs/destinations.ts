@@ -9,14 +9,15 @@ export interface Destination {
   readonly channel?: string;
   /** Recipient, or the URL of a webhook. */
   readonly to?: string;
+  readonly threadId?: string;
   readonly accountId?: string;
 }
 
 /** Destination of the result of a run; `undefined`: none. */
 export function primaryOf(delivery: CronDelivery | undefined): Destination | undefined {
   if (!delivery || delivery.mode === "none") return undefined;
-  const { mode, channel, to, accountId } = delivery;
-  return { mode, ...given({ channel, to, accountId }) };
+  const { mode, channel, to, threadId, accountId } = delivery;
+  return { mode, ...given({ channel, to, threadId, accountId }) };
 }
 
 /** Where a failure is sent in addition to the destination of the result; `undefined`: nowhere else. */
@@ -62,12 +63,13 @@ export function alertDestination(
     ...given({
       channel: failureAlert?.channel ?? inherited?.channel,
       to: failureAlert?.to ?? inherited?.to,
+      threadId: failureAlert?.to === undefined ? inherited?.threadId : undefined,
       accountId,
     }),
   };
 }
 
-function given(fields: { readonly [K in "channel" | "to" | "accountId"]: string | undefined }): Omit<
+function given(fields: { readonly [K in "channel" | "to" | "threadId" | "accountId"]?: string | undefined }): Omit<
   Destination,
   "mode"
 > {

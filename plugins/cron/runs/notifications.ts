@@ -60,12 +60,14 @@ export async function notify(
 
 async function announce(
   { id, sessionKey, text }: Notification,
-  { channel = "last", to, accountId }: Destination,
+  { channel = "last", to, threadId, accountId }: Destination,
   { delivery }: NotificationSources,
 ): Promise<Delivered> {
   const post = delivery.get();
   if (!post) return deliveredAs("no plugin delivers to channels; see svc plugins why channels");
-  const outcome = await post.deliver(defined<DeliveryRequest>({ id, channel, to, accountId, sessionKey, text }));
+  const outcome = await post.deliver(
+    defined<DeliveryRequest>({ id, channel, to, threadId, accountId, sessionKey, text }),
+  );
   return deliveredAs(outcome.delivered ? undefined : outcome.reason);
 }
 

@@ -1,5 +1,12 @@
 /** Converts table rows to objects. Pure. */
-import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk/cron";
+import type {
+  CompactCronJob,
+  CronDeliveryStatus,
+  CronJob,
+  CronJobState,
+  CronRunEntry,
+  CronStatus,
+} from "@svc/sdk/cron";
 import type { Row } from "@svc/sdk/storage";
 import { defined } from "../fields.ts";
 
@@ -120,6 +127,47 @@ export function shownJob(job: StoredJob): CronJob {
     ...definition,
     state: defined<CronJobState>({ ...facts, nextRunAtMs, runningAtMs: runningAt }),
   };
+}
+
+/** The job without its payload and settings. */
+export function compactJob(job: CronJob): CompactCronJob {
+  const { id, name, displayName, agentId, enabled, updatedAtMs, schedule, state } = job;
+  const { runningAtMs, lastDelivered, lastDeliveryStatus, lastDeliveryError } = state;
+  return defined<CompactCronJob>({
+    id,
+    name,
+    displayName,
+    agentId,
+    enabled,
+    updatedAtMs,
+    scheduleKind: schedule.kind,
+    schedule,
+    nextRunAtMs: state.nextRunAtMs ?? null,
+    lastRunAtMs: state.lastRunAtMs ?? null,
+    lastRunStatus: state.lastRunStatus ?? null,
+    lastRunError: state.lastError ?? null,
+    runningAtMs,
+    lastDelivered,
+    lastDeliveryStatus,
+    lastDeliveryError,
+  });
+}
+
+/** Where the output of a job goes, for people. The address of a webhook may hold a secret, so it is not repeated. */
+export function deliveryPreview({ delivery, sessionTarget }: CronJob): { label: string; detail: string } {
+  if (!delivery || delivery.mode === "none") {
+    const detail = sessionTarget === "main" ? "the event is read in the main session" : "the reply is not delivered";
+    return { label: "none", detail };
+  }
+  if (delivery.mode === "webhook") return { label: "webhook", detail: "posted to the address in delivery.to" };
+  const { channel = "last", to, threadId, accountId } = delivery;
+  const where = to === undefined ? channel : `${channel}:${to}`;
+  const details = [
+    channel === "last" ? "last chat of the agent's main session" : "configured in the job",
+    ...(threadId === undefined ? [] : [`thread ${threadId}`]),
+    ...(accountId === undefined ? [] : [`account ${accountId}`]),
+  ];
+  return { label: where, detail: details.join(", ") };
 }
 
 /** A settled run as clients see it. */

@@ -304,8 +304,8 @@ export class CronStore {
 }
 
 /** The lower-case text that `cron.list` searches. Spec: §6. */
-function jobSearchText({ name, description = "", agentId = "" }: StoredJob["definition"]): string {
-  return `${name}\n${description}\n${agentId}`.toLowerCase();
+function jobSearchText({ name, displayName = "", description = "", agentId = "" }: StoredJob["definition"]): string {
+  return [name, description, agentId, displayName].join("\n").toLowerCase();
 }
 
 /** The lower-case text that `cron.runs` searches. Spec: §8. */

@@ -112,13 +112,20 @@ export function refOf(model: { readonly provider: string; readonly id: string })
  * empty list would not explain the reason. Spec: protocol/methods-models.md §1.
  */
 export function choicesOf(catalogue: Catalogue, policy?: Policy): ModelChoice[] {
-  const all = usable(catalogue);
-  const allowed = policy ? all.filter((model) => policy.has(refOf(model))) : all;
-  return (allowed.length > 0 ? allowed : all).map(choiceOf).sort(byName);
+  return allowedOf(catalogue, policy).map(choiceOf);
 }
 
+/** The models of `choicesOf`. */
+export function allowedOf(catalogue: Catalogue, policy?: Policy): ResolvedModel[] {
+  const all = usable(catalogue);
+  const allowed = policy ? all.filter((model) => policy.has(refOf(model))) : all;
+  return (allowed.length > 0 ? allowed : all).toSorted(byName);
+}
+
+type NamedModel = Pick<ModelChoice, "provider" | "name" | "id">;
+
 /** By provider, then name. */
-export function byName(a: ModelChoice, b: ModelChoice): number {
+export function byName(a: NamedModel, b: NamedModel): number {
   return (
     a.provider.localeCompare(b.provider, "en") || a.name.localeCompare(b.name, "en") || a.id.localeCompare(b.id, "en")
   );
@@ -134,7 +141,7 @@ export function knownOf(model: ResolvedModel): KnownModel {
   };
 }
 
-function choiceOf({ provider, id, name, contextWindow, reasoning, input }: ResolvedModel): ModelChoice {
+export function choiceOf({ provider, id, name, contextWindow, reasoning, input }: ResolvedModel): ModelChoice {
   const choice: ModelChoice = { id, name, provider };
   if (contextWindow !== undefined) choice.contextWindow = contextWindow;
   if (reasoning !== undefined) choice.reasoning = reasoning;

@@ -47,7 +47,7 @@ export interface TestedModel {
   readonly cost?: number;
 }
 
-function refOf({ provider, id }: Listed["models"][number]): string {
+function refOf({ provider, id }: Pick<KnownModel, "provider" | "id">): string {
   return `${provider}/${id}`;
 }
 

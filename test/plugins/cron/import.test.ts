@@ -125,8 +125,11 @@ async function openCron(t: TestContext, timeZone = "UTC") {
     runs,
     wakes,
     events,
-    list: async () => (await listJobs(storage, { enabled: "all", limit: 200 })).jobs,
-    listed: async () => (await listRuns(storage, { scope: "all", limit: 200, sortDir: "asc" })).entries,
+    list: async () =>
+      (await listJobs({ storage: storage, defaultAgentId: "main" }, { enabled: "all", limit: 200 })).jobs,
+    listed: async () =>
+      (await listRuns({ storage: storage, defaultAgentId: "main" }, { scope: "all", limit: 200, sortDir: "asc" }))
+        .entries,
     /** Records of all kinds of decisions. */
     fires: (id: string) =>
       storage.all<{ due_at: number; through_at: number; status: string; entry: string }>(
@@ -405,7 +408,8 @@ describe("a run that comes from another gateway", limited, () => {
     const [first, second] = await scene.listed();
     assert.deepEqual(first, { ...entry, jobName: "backup", record: "ran", dueAtMs: entry.runAtMs });
     assert.deepEqual([second?.record, second?.status, second?.error], ["skipped", "skipped", "nothing to do"]);
-    const found = async (params: object) => (await listRuns(scene.storage, { scope: "all", ...params })).total;
+    const found = async (params: object) =>
+      (await listRuns({ storage: scene.storage, defaultAgentId: "main" }, { scope: "all", ...params })).total;
     assert.deepEqual(
       [
         await found({ query: "ALL WELL" }),

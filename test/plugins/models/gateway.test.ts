@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { config } from "@svc/sdk/config";
 import { models } from "@svc/sdk/models";
 import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import { publishedViolations } from "../../published.ts";
 
 const PLUGINS = ["models", "provider-openai", "provider-anthropic", "provider-offline"];
 
@@ -60,6 +61,60 @@ describe("models in a gateway", { timeout: 120_000 }, () => {
     assert.doesNotMatch(JSON.stringify([listed, status]), /secret-key|127\.0\.0\.1/u);
   });
 
+  it("says which models can answer, and why not", async (t) => {
+    const refusing = await startFakeModelServer({ replies: () => ({ status: 401 }) });
+    t.after(() => refusing.close());
+    const providers = {
+      openai: { models: [{ id: "gpt-5" }] },
+      refusing: { baseUrl: refusing.url, apiKey: "secret-key-1", models: [{ id: "r" }] },
+      free: { baseUrl: "http://127.0.0.1:9/v1", models: [{ id: "f", reasoning: true, xhigh: true }] },
+    };
+    const list = [
+      { id: "main", model: "free/f" },
+      { id: "ops", model: "refusing/r" },
+    ];
+    const allowed = { "free/f": { alias: "fast" }, "refusing/r": {}, "openai/gpt-5": {} };
+    const config = { models: { providers }, agents: { list, defaults: { models: allowed } } };
+    const { client } = await testGateway(t, { config });
+    await assert.rejects(client.call(models.test, { model: "refusing/r" }), { code: "UNAVAILABLE" });
+
+    const listed = await client.call(models.list, {});
+    assert.deepEqual(publishedViolations("ModelsListResult", listed), []);
+    const rows = listed.models.map(({ id, available, unavailableReason: why, alias, tags }) => [
+      id,
+      ...[available, why, alias, tags?.join()].filter((value) => value !== undefined),
+    ]);
+    assert.deepEqual(rows, [
+      ["f", true, "fast", "default"],
+      ["gpt-5", false, "missing-auth"],
+      ["r", false, "auth-failed"],
+    ]);
+    const [free, , refused] = listed.models;
+    assert.deepEqual([free?.thinkingLevels.length, refused?.thinkingLevels], [7, [{ id: "off", label: "off" }]]);
+    assert.ok((refused?.unavailableUntil ?? 0) > Date.now());
+
+    const ofOps = await client.call(models.list, { agentId: "ops", view: "all" });
+    assert.deepEqual(
+      ofOps.models.filter(({ tags }) => tags?.includes("default")).map(({ id }) => id),
+      ["r"],
+    );
+    assert.ok(
+      ofOps.models.some(({ id }) => id === "offline"),
+      "not allowed, so only in the view of all",
+    );
+
+    const auth = await client.call(models.authStatus, {});
+    assert.deepEqual(
+      auth.providers.map(({ provider, status, apiKey }) => [provider, status, apiKey?.source]),
+      [
+        ["openai", "missing", undefined],
+        ["refusing", "expired", "config"],
+        ["free", "static", undefined],
+      ],
+    );
+    assert.doesNotMatch(JSON.stringify([listed, auth]), /secret-key/u);
+  });
+
   it("gives a new gateway a model that answers", async (t) => {
     const { client } = await testGateway(t, { plugins: PLUGINS, config: {} });
     const { model, text } = await client.call(models.test, {});
@@ -69,7 +124,7 @@ describe("models in a gateway", { timeout: 120_000 }, () => {
   it("does not advertise methods for the command line", async (t) => {
     const { client } = await start(t);
     const methods = client.hello.features.methods.filter((name) => name.startsWith("models."));
-    assert.deepEqual(methods, ["models.list"]);
+    assert.deepEqual(methods, ["models.list", "models.authStatus"]);
   });
 
   it("requires operator.write for a test, which costs money", async (t) => {

@@ -145,6 +145,6 @@ describe("a gateway with public facts", { timeout: 120_000 }, () => {
     const writer = await connect({ scopes: ["operator.write"] });
     await assert.rejects(writer.call(models.scan, {}), /operator\.admin/u);
     const methods = client.hello.features.methods.filter((name) => name.startsWith("models."));
-    assert.deepEqual(methods, ["models.list"]);
+    assert.deepEqual(methods, ["models.list", "models.authStatus"]);
   });
 });

@@ -38,6 +38,11 @@ describe("draftFrom", () => {
   const cases: [what: string, given: object, draft: object][] = [
     ["accepts a plain job", {}, {}],
     ["makes an agent turn isolated, and announces it", { payload: turn }, turnDraft],
+    [
+      "keeps the label, and the thread of a delivery as text",
+      { payload: turn, displayName: " Night ", delivery: { mode: "announce", channel: "irc", to: "#a", threadId: 7 } },
+      { ...turnDraft, displayName: "Night", delivery: { mode: "announce", channel: "irc", to: "#a", threadId: "7" } },
+    ],
     // schedule
     [
       "infers at, which is removed after it ran",
