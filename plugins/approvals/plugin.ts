@@ -11,6 +11,8 @@ import {
   execApprovalResolved,
   execApprovals,
   ExecApprovals,
+  pluginApproval,
+  question,
 } from "@svc/sdk/approvals";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { CommandPolicyRecord, Importer, lazyImporter } from "@svc/sdk/import";
@@ -87,6 +89,8 @@ export default definePlugin({
       }),
     );
     const policy = () => openExecPolicy(host.stateDir);
+    gateway.serve(pluginApproval, { list: () => [] });
+    gateway.serve(question, { list: () => ({ questions: [] }) });
     gateway.serve(execApprovals, policyMethods({ store, clock, policy, nodes: services.nodes }));
     const policies = { title: "command policies", record: CommandPolicyRecord };
     const importer = async () => (await importing()).policyImporter(policies, policy());

@@ -9,6 +9,7 @@ import { Retention } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { lazySetupPart, SetupPart } from "@svc/sdk/wizard";
 import { gatewayTool } from "./gateway-tool.ts";
+import { lookUp } from "./lookup.ts";
 import { type Note, postNote } from "./note.ts";
 import { createSentinel } from "./sentinel.ts";
 import { createWrites } from "./writes.ts";
@@ -53,6 +54,7 @@ export default definePlugin({
 
     gateway.serve(config, {
       get: () => store.snapshot(),
+      schemaLookup: ({ params: { path } }) => lookUp(path, store),
       schema: () => ({ ...store.schema(), generatedAt: new Date(clock.now()).toISOString() }),
       async move({ params: { to }, principal }) {
         const isMoved = await store.move(to, { actor: principal.id, action: "config.move" });

@@ -1,14 +1,14 @@
 /** Health, status and presence: the state of the gateway, and its connected clients. */
 import { randomUUID } from "node:crypto";
-import { coversScope, definePlugin, isGatewayError, live, optional } from "@svc/sdk";
+import { coversScope, definePlugin, invalidRequest, isGatewayError, live, optional, unavailable } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo, Peers } from "@svc/sdk/gateway";
-import { gateways, health, healthEvent, presenceEvent } from "@svc/sdk/health";
+import { gateways, health, healthEvent, presenceEvent, viewers } from "@svc/sdk/health";
 import { Heartbeats, SystemEvents } from "@svc/sdk/heartbeat";
 import { Models } from "@svc/sdk/models";
-import { Sessions } from "@svc/sdk/sessions";
+import { ownSessionKey, Sessions } from "@svc/sdk/sessions";
 import { Ownership } from "@svc/sdk/storage";
 import { createLoad, listGateways, LOAD } from "./gateways.ts";
 import { thisMachine } from "./machine.ts";
@@ -17,6 +17,7 @@ import { createHealthRefresh, MAX_AGE_MS } from "./refresh.ts";
 import { gatewayStatus } from "./status.ts";
 import { healthSummary, pluginHealth } from "./summary.ts";
 import { createSystemEvent } from "./system-event.ts";
+import { systemInfo } from "./system-info.ts";
 
 /** What gateways on the same state tell each other: entries of the list of clients. */
 const PRESENCE = "health/presence";
@@ -74,6 +75,8 @@ export default definePlugin({
         const ofProcess = { startedAtMs: services.gateway.startedAt, rssBytes, heapBytes };
         return { ...(await gatewayStatus(services, { full, now: clock.now() })), ...tls, process: ofProcess };
       },
+      info: ({ principal }) =>
+        systemInfo(services.gateway, { full: coversScope(principal.scopes, "operator.admin"), now: clock.now() }),
       presence: () => presence.list(),
       event: createSystemEvent({
         presence,
@@ -83,6 +86,18 @@ export default definePlugin({
         now: () => clock.now(),
         newId: randomUUID,
       }),
+    });
+
+    gateway.serve(viewers, {
+      set({ params: { sessionKeys, agentId }, connection }) {
+        const sessions = services.sessions ?? unavailable("there are no sessions; enable the plugin sessions");
+        if (!connection) invalidRequest("only a connection shows sessions; call it over a WebSocket");
+        const canonical = (key: string) =>
+          sessions.canonicalKey(agentId === undefined ? key : ownSessionKey(key, agentId));
+        const keys = [...new Set(sessionKeys.map(canonical))];
+        if (presence.watches(connection, keys)) presenceChanged({ presence: presence.list() });
+        return { sessionKeys: keys };
+      },
     });
 
     let isStopping = false;

@@ -28,6 +28,8 @@ export interface PresenceList {
   begin(): void;
   /** Adds an accepted connection. @returns whether its client is tracked */
   connected(connection: ConnectionInfo): boolean;
+  /** Replaces the sessions that a connection shows. @returns whether the list changed */
+  watches(connection: ConnectionInfo, sessionKeys: readonly string[]): boolean;
   /** Removes a closed connection. @returns whether it belonged to a tracked client */
   disconnected(connection: ConnectionInfo): boolean;
   /** Stores what a client reports about itself; `key` is case-insensitive. @returns the former entry */
@@ -38,7 +40,8 @@ export interface PresenceList {
 
 interface Tracked {
   entry: Presence;
-  readonly connections: Set<string>;
+  /** Keys of the sessions that each connection shows, by its id. */
+  readonly connections: Map<string, readonly string[]>;
 }
 
 /** An entry, as gateways on the same state tell each other. */
@@ -72,7 +75,7 @@ export function createPresence({ self, clock, share, others }: PresenceOptions):
   function upsert(key: string, fields: Omit<Presence, "ts">): Tracked {
     const known = tracked.get(key);
     const entry = merged(known?.entry, { ...fields, ts: clock.now() });
-    const item = { entry, connections: known?.connections ?? new Set<string>() };
+    const item = { entry, connections: known?.connections ?? new Map<string, readonly string[]>() };
     tracked.delete(key);
     tracked.set(key, item);
     return item;
@@ -92,21 +95,40 @@ export function createPresence({ self, clock, share, others }: PresenceOptions):
     }
   }
 
+  /** @returns whether the sessions of the client changed */
+  function updateWatched(item: Tracked): boolean {
+    const { watchedSessions: before, ...entry } = item.entry;
+    const all = [...new Set([...item.connections.values()].flat())];
+    item.entry = all.length === 0 ? entry : { ...entry, watchedSessions: all };
+    return all.join("\n") !== (before ?? []).join("\n");
+  }
+
   return {
     connected(connection) {
       if (!isTracked(connection)) return false;
       const key = keyOf(connection);
       const item = upsert(key, entryOf(connection));
-      item.connections.add(connection.id);
+      item.connections.set(connection.id, []);
       tell(key, item);
       prune();
       return true;
+    },
+    watches(connection, sessionKeys) {
+      const key = keyOf(connection);
+      const item = tracked.get(key);
+      if (!item?.connections.has(connection.id)) return false;
+      item.connections.set(connection.id, sessionKeys);
+      const isChanged = updateWatched(item);
+      if (isChanged) tell(key, item);
+      return isChanged;
     },
     disconnected(connection) {
       const key = keyOf(connection);
       const item = tracked.get(key);
       if (!item?.connections.delete(connection.id)) return false;
+      const isChanged = updateWatched(item);
       if (item.connections.size === 0) tell(key, upsert(key, withText({ ...item.entry, reason: "disconnect" })));
+      else if (isChanged) tell(key, item);
       prune();
       return true;
     },

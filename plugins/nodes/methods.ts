@@ -130,8 +130,9 @@ export function nodeMethods({ registry, invocations, events }: MethodSources) {
     async event({ params: { event, payload, payloadJSON }, connection, principal }) {
       const own = nodeOf(connection, principal);
       const name = registry.get(own.nodeId)?.displayName ?? own.nodeId.slice(0, 12);
-      await events.handle({ ...own, name, event, payload: payloadJSON === undefined ? payload : parsed(payloadJSON) });
-      return { ok: true };
+      const given = payloadJSON === undefined ? payload : parsed(payloadJSON);
+      const handled = await events.handle({ ...own, name, event, payload: given });
+      return { ok: true as const, event, ...handled };
     },
   } satisfies Partial<NodeHandlers>;
 }

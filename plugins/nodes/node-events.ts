@@ -45,7 +45,16 @@ interface EventSources {
   readonly newId: () => string;
 }
 
-type Handler = (event: NodeEvent) => Promise<void> | void;
+/** Why an event is ignored; nothing if it is not. */
+type Ignored = string | undefined;
+
+type Handler = (event: NodeEvent) => Promise<Ignored> | Ignored;
+
+/** Whether this gateway has a use for the event. */
+export interface Handled {
+  readonly handled: boolean;
+  readonly reason?: string;
+}
 
 /** Choice: maximum characters of a session key. */
 const MAX_KEY_CHARS = 512;
@@ -78,41 +87,46 @@ export class NodeEvents {
    * Unusable events are logged and skipped. Resolves when the effects are durable.
    * @throws GatewayError `UNAVAILABLE`: the node may retry later
    */
-  async handle(event: NodeEvent): Promise<void> {
+  async handle(event: NodeEvent): Promise<Handled> {
     const { log } = this.#sources;
     const handler = this.#handlers.get(event.event);
-    if (!handler)
-      return log.debug({ nodeId: event.nodeId, event: event.event.slice(0, 100) }, "unknown event of a node");
+    if (!handler) {
+      log.debug({ nodeId: event.nodeId, event: event.event.slice(0, 100) }, "unknown event of a node");
+      return { handled: false, reason: "unknown event" };
+    }
     try {
-      await handler(event);
+      const reason = await handler(event);
+      return reason === undefined ? { handled: true } : { handled: false, reason };
     } catch (error) {
       if (!isGatewayError(error) || error.code === "UNAVAILABLE") throw error;
       log.info(
         { nodeId: event.nodeId, event: event.event, reason: error.message },
         "an event of a node was refused and is ignored",
       );
+      return { handled: false, reason: error.message };
     }
   }
 
-  async #spoken({ nodeId, principal, event, payload }: NodeEvent): Promise<void> {
+  async #spoken({ nodeId, principal, event, payload }: NodeEvent): Promise<Ignored> {
     const text = textField(fieldsOf(payload), "text");
     if (text === undefined || text.length > MAX_MESSAGE_CHARS) return this.#unusable(nodeId, event);
     const { runs, newId } = this.#sources;
     if (!runs.isPossible) return this.#absent(event);
     const sessionKey = runs.sessionKey(sessionField(payload) ?? "main");
     const mark = [nodeId, sessionKey, fingerprintOf(payload, text)];
-    if (!this.#transcripts.isNew(...mark)) return;
+    if (!this.#transcripts.isNew(...mark)) return "repeated";
     void this.#sources.spoke.emit({ nodeId, sessionKey });
     try {
       const message = spokenMessage(text);
       await runs.start({ nodeId, principal }, sessionKey, { runId: `voice-${newId()}`, message, thinking: "low" });
+      return undefined;
     } catch (error) {
       this.#transcripts.forget(...mark);
       throw error;
     }
   }
 
-  async #request({ nodeId, principal, name, event, payload }: NodeEvent): Promise<void> {
+  async #request({ nodeId, principal, name, event, payload }: NodeEvent): Promise<Ignored> {
     const fields = fieldsOf(payload);
     const message = textField(fields, "message");
     if (message === undefined || message.length > MAX_MESSAGE_CHARS) return this.#unusable(nodeId, event);
@@ -132,36 +146,38 @@ export class NodeEvents {
       ...(thinking !== undefined && { thinking }),
       ...(typeof seconds === "number" && seconds > 0 && { timeoutMs: Math.min(seconds, 86_400) * 1_000 }),
     });
+    return undefined;
   }
 
-  async #notified(event: NodeEvent): Promise<void> {
+  async #notified(event: NodeEvent): Promise<Ignored> {
     const text = notificationText(event.nodeId, event.payload);
     if (text === undefined) return this.#unusable(event.nodeId, event.event);
-    await this.#report(event, text, this.#sources.newId());
+    return this.#report(event, text, this.#sources.newId());
   }
 
   /**
    * Choice: reports are accepted only for programs that this gateway started on the node, and go to the session that requested
    * them; otherwise a node could send any text to any session. A repeated report of one run is delivered once.
    */
-  async #exec({ payload, ...event }: NodeEvent): Promise<void> {
+  async #exec({ payload, ...event }: NodeEvent): Promise<Ignored> {
     const { nodeId } = event;
     const text = execText(nodeId, event.event, payload);
     const runId = textField(fieldsOf(payload), "runId");
-    if (text === undefined) return;
+    if (text === undefined) return "nothing to report";
     const run = runId === undefined ? undefined : await this.#sources.started(nodeId, runId);
     if (!run) {
       const about = { nodeId, event: event.event, runId: runId?.slice(0, 200) };
-      return this.#sources.log.info(
+      this.#sources.log.info(
         about,
         "a node reported a program that this gateway did not start on it; the report is ignored",
       );
+      return "this gateway did not start the program";
     }
-    await this.#report({ ...event, payload: run }, text, `${event.event}:${runId}`);
+    return this.#report({ ...event, payload: run }, text, `${event.event}:${runId}`);
   }
 
   /** Adds a system event and wakes the session. */
-  async #report({ nodeId, event, payload }: NodeEvent, text: string, id: string): Promise<void> {
+  async #report({ nodeId, event, payload }: NodeEvent, text: string, id: string): Promise<Ignored> {
     const { sessions, events, clock } = this.#sources;
     const [known, queue] = [sessions.get(), events.get()];
     if (!known || !queue) return this.#absent(event);
@@ -174,31 +190,36 @@ export class NodeEvents {
       reason: `node:${event}`,
       at: clock.now(),
     });
+    return undefined;
   }
 
-  #follow({ nodeId, connectionId, event, payload }: NodeEvent, wanted: boolean): void {
+  #follow({ nodeId, connectionId, event, payload }: NodeEvent, wanted: boolean): Ignored {
     const key = textField(fieldsOf(payload), "sessionKey");
     if (key === undefined) return this.#unusable(nodeId, event);
     const { subscriptions, isCurrent } = this.#sources;
-    if (!isCurrent(nodeId, connectionId)) return; // it may have closed, and the subscription would never be removed
-    if (!wanted) return subscriptions.unsubscribe(connectionId, key);
-    if (!subscriptions.subscribe(connectionId, key)) this.#unusable(nodeId, event);
+    if (!isCurrent(nodeId, connectionId)) return "the connection was replaced"; // it may have closed, and the subscription would never be removed
+    if (!wanted) subscriptions.unsubscribe(connectionId, key);
+    return !wanted || subscriptions.subscribe(connectionId, key) ? undefined : this.#unusable(nodeId, event);
   }
 
-  async #registerPush({ nodeId, event, payload }: NodeEvent): Promise<void> {
+  async #registerPush({ nodeId, event, payload }: NodeEvent): Promise<Ignored> {
     const registration = readRegistration(fieldsOf(payload));
     if (!registration) return this.#unusable(nodeId, event);
     await this.#sources.keepPush(nodeId, registration);
+    return undefined;
   }
 
-  #unusable(nodeId: string, event: string): void {
+  #unusable(nodeId: string, event: string): string {
     this.#sources.log.info({ nodeId, event }, "an event of a node has no usable payload");
+    return "the payload is not usable";
   }
 
-  #absent(kind: string): void {
-    if (this.#told.has(kind)) return;
+  #absent(kind: string): string {
+    const reason = "no plugin handles it";
+    if (this.#told.has(kind)) return reason;
     this.#told.add(kind);
     this.#sources.log.warn({ kind }, "nodes send events that no plugin of this gateway handles; they are ignored");
+    return reason;
   }
 }
 

@@ -26,6 +26,7 @@ export default definePlugin({
     const { channel } = config;
     const publish = gateway.event(updateAvailable);
     let updater: Updater | undefined;
+    let lastNote: unknown = null;
 
     const parts = once(() => {
       const { hostDirectory, stateDir, version } = info;
@@ -53,7 +54,17 @@ export default definePlugin({
     });
 
     gateway.serve(update, {
-      run: ({ params }) => parts().run(params),
+      async run({ params }) {
+        const done = await parts().run(params);
+        if (params.dryRun !== true) lastNote = done.sentinel.payload;
+        return done;
+      },
+      status: () => ({
+        sentinel: lastNote,
+        updateAvailable: parts().watch.available,
+        effectiveChannel: channel,
+        schedule: { channel, autoEnabled: config.auto?.enabled === true },
+      }),
       async check() {
         if (!restarts.renewable) return UNCHECKED;
         const { watch } = parts();

@@ -93,6 +93,15 @@ export const ApprovalGrantRow = Type.Object({
 });
 export type ApprovalGrantRow = Static<typeof ApprovalGrantRow>;
 
+/** A question that waits for a decision. */
+export const PendingApproval = Type.Object({
+  id: NonEmpty,
+  request: ApprovalRequestView,
+  createdAtMs: Time,
+  expiresAtMs: Time,
+});
+export type PendingApproval = Static<typeof PendingApproval>;
+
 const Decided = Type.Object({
   id: NonEmpty,
   decision: Type.Union([ApprovalDecision, Type.Null()]),
@@ -223,11 +232,32 @@ export const execApproval = defineContract("exec.approval", {
   },
 });
 
+/** Approvals in the form of plugins that publish their own kind. */
+export const pluginApproval = defineContract("plugin.approval", {
+  list: {
+    summary:
+      "List pending approvals of this kind: none; plugins ask with exec.approval.request, see exec.approval.list",
+    scope: "operator.approvals",
+    params: Strict({}),
+    result: Type.Array(PendingApproval, { maxItems: 0 }),
+  },
+});
+
+/** Questions that agents ask people, other than approvals. */
+export const question = defineContract("question", {
+  list: {
+    summary: "List questions of agents to people: none; agents of this gateway ask in their chats",
+    scope: "operator.read",
+    params: Strict({}),
+    result: Type.Object({ questions: Type.Array(Type.Object({ id: NonEmpty }), { maxItems: 0 }) }),
+  },
+});
+
 /** An approval request is pending. */
 export const execApprovalRequested = defineEvent({
   name: "exec.approval.requested",
   summary: "An approval request is pending",
-  payload: Type.Object({ id: NonEmpty, request: ApprovalRequestView, createdAtMs: Time, expiresAtMs: Time }),
+  payload: PendingApproval,
   scope: "operator.approvals",
   droppable: true,
 });

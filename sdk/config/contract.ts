@@ -40,6 +40,19 @@ export const ConfigHint = Type.Object({
 });
 export type ConfigHint = Static<typeof ConfigHint>;
 
+const Effect = Type.Enum(["restart", "hot"], {
+  description:
+    "how a change takes effect: at once (perhaps the plugin that owns the key is loaded again), or by a restart",
+});
+
+/** What a key of the configuration may hold. */
+const SchemaNode = {
+  path: Type.String({ description: "dotted; `*` is any key of a map or any item of a list; `.` is the whole" }),
+  reloadKind: Type.Optional(Effect),
+  hint: Type.Optional(ConfigHint),
+  hintPath: Type.Optional(Type.String({ description: "key of the hint in `uiHints` of config.schema" })),
+};
+
 const Written = {
   ok: Type.Literal(true),
   path: Type.String(),
@@ -117,6 +130,31 @@ export const config = defineContract("config", {
     result: Type.Object({
       ok: Type.Literal(true),
       isMoved: Type.Boolean({ description: "false: it was there already" }),
+    }),
+  },
+  schemaLookup: {
+    name: "config.schema.lookup",
+    summary: "Get the JSON Schema of one key of the configuration, and which keys are below it",
+    scope: "operator.read",
+    params: Strict({
+      path: Type.String({
+        minLength: 1,
+        maxLength: 1_000,
+        description: "e.g. `agents.list[].model`, `agents.list.0.model`; `.`: the top",
+      }),
+    }),
+    result: Type.Object({
+      ...SchemaNode,
+      schema: Type.Unknown({ description: "without the keys below it, which are in `children`" }),
+      children: Type.Array(
+        Type.Object({
+          ...SchemaNode,
+          key: Type.String(),
+          type: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+          required: Type.Boolean(),
+          hasChildren: Type.Boolean(),
+        }),
+      ),
     }),
   },
   schema: {

@@ -80,6 +80,8 @@ export interface ConfigStore {
   snapshot(): Promise<ConfigSnapshot>;
   /** The composed JSON Schema, with hints for forms. */
   schema(): { schema: unknown; uiHints: Record<string, ConfigHint>; version: string };
+  /** How a change of the value at a path takes effect. `*` stands for any key of a map. */
+  reloadKind(path: readonly string[]): ReloadKind;
   /**
    * Writes a change durably to the file and applies it to the running gateway (a restart is left to `Restarts`). Order
    * of checks: base hash, syntax, sentinels, schema, the hook `configValidate`.

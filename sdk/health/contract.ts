@@ -1,6 +1,6 @@
 /** Health, status, presence and client reports. Spec: protocol/methods-health.md, protocol/events.md §2 and §7. */
 import { defineContract, defineEvent } from "../contract.ts";
-import { Strict, Type } from "../schema.ts";
+import { NonEmpty, Strict, Type } from "../schema.ts";
 
 const text = Type.Optional(Type.String());
 const strings = Type.Optional(Type.Array(Type.String()));
@@ -21,6 +21,11 @@ export const PresenceEntry = Type.Object({
   lastInputSeconds: Type.Optional(Type.Integer({ minimum: 0 })),
   roles: strings,
   scopes: strings,
+  watchedSessions: Type.Optional(
+    Type.Array(Type.String(), {
+      description: "canonical keys of the sessions that its connections show; absent: none",
+    }),
+  ),
   ts: Type.Integer({ description: "epoch ms" }),
 });
 
@@ -76,6 +81,35 @@ export const health = defineContract("health", {
     params: Type.Object({}),
     result: Type.Array(PresenceEntry),
   },
+  info: {
+    name: "system.info",
+    summary: "Get facts about the machine and the process of the gateway; the path of its state for admins only",
+    scope: "operator.read",
+    params: Strict({}),
+    result: Type.Object({
+      machineName: Type.String(),
+      hostname: Type.String(),
+      platform: Type.String({ description: "as Node.js names it, e.g. `linux`" }),
+      release: Type.String({ description: "version of the kernel" }),
+      arch: Type.String(),
+      osLabel: Type.String({ description: "for people" }),
+      lanAddress: text,
+      port: Type.Optional(Type.Integer({ description: "absent: the port is not open" })),
+      nodeVersion: Type.String(),
+      pid: Type.Integer(),
+      uptimeMs: Type.Integer({ description: "milliseconds since the gateway started" }),
+      cpuCount: Type.Integer(),
+      cpuModel: text,
+      loadAverage: Type.Optional(
+        Type.Array(Type.Number(), { description: "of 1, 5 and 15 minutes; absent: the system does not measure it" }),
+      ),
+      memoryTotalBytes: Type.Integer(),
+      memoryFreeBytes: Type.Integer(),
+      diskTotalBytes: Type.Optional(Type.Integer({ description: "of the disk with the state directory" })),
+      diskAvailableBytes: Type.Optional(Type.Integer()),
+      diskPath: Type.Optional(Type.String({ description: "for admins" })),
+    }),
+  },
   event: {
     name: "system-event",
     summary: "Report a system event: adds a presence entry, and an event for the main session",
@@ -125,6 +159,19 @@ export const gateways = defineContract("gateways", {
     scope: "operator.read",
     params: Strict({}),
     result: Type.Object({ gateways: Type.Array(Gateway) }),
+  },
+});
+
+/** Which sessions a client shows, for the list of connected clients. */
+export const viewers = defineContract("sessions.viewers", {
+  set: {
+    summary: "Tell which sessions this connection shows; system-presence lists them until it ends",
+    scope: "operator.read",
+    params: Strict({
+      sessionKeys: Type.Array(NonEmpty, { maxItems: 32, description: "replaces those of the last call" }),
+      agentId: Type.Optional(Type.String({ minLength: 1, description: "agent of the keys without `agent:`" })),
+    }),
+    result: Type.Object({ sessionKeys: Type.Array(Type.String(), { description: "canonical, each once" }) }),
   },
 });
 

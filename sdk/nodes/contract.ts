@@ -180,7 +180,12 @@ export const nodes = defineContract("node", {
       payload: Type.Optional(Type.Unknown()),
       payloadJSON: Type.Optional(Type.String()),
     }),
-    result: Type.Object({ ok: Type.Literal(true) }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      event: Type.String(),
+      handled: Type.Boolean({ description: "false: the gateway ignores this event" }),
+      reason: Type.Optional(Type.String({ description: "why it was ignored" })),
+    }),
   },
 });
 

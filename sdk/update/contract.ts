@@ -67,6 +67,22 @@ export const update = defineContract("update", {
       sentinel: KeptNote,
     }),
   },
+  status: {
+    summary: "Get what is known about newer versions and the last update, without a check",
+    scope: "operator.admin",
+    params: Strict({}),
+    result: Type.Object({
+      sentinel: Type.Unknown({
+        description: "note of the last update.run that this process has carried out without a restart; null: none",
+      }),
+      updateAvailable: UpdateAvailable,
+      effectiveChannel: Type.Enum(["stable", "beta", "dev"]),
+      schedule: Type.Object({
+        channel: Type.String(),
+        autoEnabled: Type.Boolean({ description: "new versions are installed automatically" }),
+      }),
+    }),
+  },
   check: {
     summary: "Check for a newer version",
     scope: "operator.read",

@@ -9,6 +9,8 @@ import {
   execApprovalResolved,
   execApprovals,
   ExecApprovals,
+  pluginApproval,
+  question,
 } from "@svc/sdk/approvals";
 import { config } from "@svc/sdk/config";
 import { createDevice } from "@svc/sdk/device";
@@ -54,6 +56,16 @@ async function asked(client: Client, ears: ReturnType<typeof heard>, params: obj
   await ears.until(() => ears.requested.length > before);
   return { id: ears.requested.at(-1)?.id ?? assert.fail(), answer };
 }
+
+describe("plugin.approval.list and question.list", () => {
+  it("are empty, also while something waits for a decision", async (t) => {
+    const { client, connect } = await start(t);
+    const approver = await connect({ scopes: ["operator.approvals", "operator.read"] });
+    await asked(client, heard(approver));
+    assert.deepEqual(await approver.call(pluginApproval.list, {}), []);
+    assert.deepEqual(await approver.call(question.list, {}), { questions: [] });
+  });
+});
 
 describe("exec.approval", () => {
   it("asks, notifies approvers, and returns their first decision", async (t) => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { hostname } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { describe, it } from "node:test";
 import { type Audience, type ConnectionInfo, type PluginGateway } from "@svc/sdk";
 import healthPlugin from "../../../plugins/health/plugin.ts";
+import { publishedViolations } from "../../published.ts";
 import { noPeers } from "../no-peers.ts";
 
 type Tap = (input: unknown) => unknown;
@@ -32,7 +33,13 @@ async function setUp(sessions?: object) {
     log: { warn: () => undefined },
     services: {
       peers: noPeers(),
-      gateway: { version: "1.2.3", startedAt: 7, missingPlugins: () => [] },
+      gateway: {
+        version: "1.2.3",
+        startedAt: 7,
+        stateDir: tmpdir(),
+        url: "ws://127.0.0.1:18789",
+        missingPlugins: () => [],
+      },
       sessions,
       agents: undefined,
       models: undefined,
@@ -60,6 +67,23 @@ describe("the health plugin", () => {
     const snapshot = taps["hello"]?.({ uptimeMs: 1 }) as { presence: { host: string; mode: string }[] };
     assert.deepEqual({ ...snapshot, presence: [] }, { uptimeMs: 1, presence: [], health: {} });
     assert.deepEqual([snapshot.presence[0]?.host, snapshot.presence[0]?.mode], [hostname(), "gateway"]);
+  });
+
+  it("lists and announces the sessions that a connection shows", async () => {
+    const { taps, events, served } = await setUp({ canonicalKey: (key: string) => key.toLowerCase() });
+    taps["connectionReady"]?.(connection);
+    await settle();
+    events.length = 0;
+    const show = (sessionKeys: string[], shownBy?: ConnectionInfo) =>
+      served["set"]?.({ params: { sessionKeys, agentId: "bob" }, connection: shownBy });
+    const sessionKeys = ["agent:bob:main", "agent:main:x"];
+    assert.deepEqual(show(["Main", "main", "agent:main:X"], connection), { sessionKeys });
+    const [, entry] = (served["presence"]?.({}) ?? []) as { watchedSessions?: string[] }[];
+    assert.deepEqual(entry?.watchedSessions, sessionKeys);
+    assert.deepEqual(events, [["presence", { presence: served["presence"]?.({}) }]]);
+    assert.throws(() => show([]), { code: "INVALID_REQUEST" });
+    const without = await setUp();
+    assert.throws(() => without.served["set"]?.({ params: { sessionKeys: [] }, connection }), { code: "UNAVAILABLE" });
   });
 
   it("sends a health event after a connect, and a presence event only after a disconnect", async () => {
@@ -92,6 +116,20 @@ describe("the health plugin", () => {
     };
     assert.deepEqual(await paths(["operator.read", "operator.admin"]), ["/state.db"]);
     assert.deepEqual(await paths(["operator.read", "operator.write"]), []);
+  });
+
+  it("has facts about the machine in system.info, and the path of the state for admins only", async () => {
+    const { served } = await setUp();
+    const info = async (...scopes: string[]) =>
+      (await served["info"]?.({ params: {}, principal: { ...principal, scopes } })) as Record<string, unknown>;
+    const shown = await info("operator.read");
+    assert.deepEqual(publishedViolations("SystemInfoResult", shown), []);
+    assert.deepEqual(
+      [shown["hostname"], shown["port"], shown["pid"], "diskPath" in shown],
+      [hostname(), 18_789, process.pid, false],
+    );
+    assert.ok(Number(shown["diskTotalBytes"]) >= Number(shown["diskAvailableBytes"]));
+    assert.equal((await info("operator.admin"))["diskPath"], tmpdir());
   });
 
   it("tells since when the gateway runs, and its memory", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type ConnectionInfo, matches } from "@svc/sdk";
 import { PresenceEntry } from "@svc/sdk/health";
+import { publishedViolations } from "../../published.ts";
 import { createPresence, MAX_ENTRIES, PRESENCE_TTL_MS, type SharedEntry } from "../../../plugins/health/presence.ts";
 
 const self = { host: "box", ip: "10.0.0.1", version: "1.2.3", platform: "linux 6", deviceFamily: "Linux" };
@@ -112,6 +113,25 @@ describe("presence", () => {
     connected(connection({ id: "c3", device: undefined }));
     const told = others().map(({ instanceId, ip }) => `${instanceId} ${ip}`);
     assert.deepEqual(told, ["undefined 10.0.0.9", "i1 undefined", "DEVICE 10.0.0.9"]);
+  });
+
+  it("lists the sessions that the connections of a client show, until they end", () => {
+    const { connected, disconnected, watches, others, told } = open();
+    connected(connection());
+    connected(connection({ id: "c2" }));
+    const shown = () => others()[0]?.watchedSessions;
+    assert.equal(shown(), undefined);
+    assert.equal(watches(connection(), ["a", "b"]), true);
+    assert.equal(watches(connection({ id: "c2" }), ["b", "c"]), true);
+    assert.deepEqual(shown(), ["a", "b", "c"]);
+    assert.deepEqual(publishedViolations("PresenceEntry", others()[0]), []);
+    assert.equal(watches(connection(), ["a", "b"]), false, "nothing changed");
+    disconnected(connection());
+    assert.deepEqual(shown(), ["b", "c"]);
+    assert.deepEqual(told.at(-1)?.[1]?.entry.watchedSessions, ["b", "c"], "other gateways know");
+    disconnected(connection({ id: "c2" }));
+    assert.deepEqual([shown(), others()[0]?.reason], [undefined, "disconnect"]);
+    assert.equal(watches(connection(), ["a"]), false, "a closed connection shows none");
   });
 
   it("drops clients five minutes after they left, and no connected one", () => {

@@ -83,8 +83,11 @@ describe("a phone", limited, () => {
     const registration = { token: "ab".repeat(32), topic: "com.example.app", environment: "sandbox" };
     const payloadJSON = JSON.stringify(registration);
     const registered = await call("node.event", { event: "push.apns.register", payloadJSON });
-    assert.deepEqual([registered.ok, registered.payload], [true, { ok: true }]);
-    assert.deepEqual((await call("node.event", { event: "made.up" })).payload, { ok: true });
+    assert.deepEqual(
+      [registered.ok, registered.payload],
+      [true, { ok: true, event: "push.apns.register", handled: true }],
+    );
+    assert.deepEqual((await call("node.event", { event: "made.up" })).payload, { ok: true, event: "made.up", handled: false, reason: "unknown event" }); // prettier-ignore
     const refreshed = (await call("node.canvas.capability.refresh", {})).payload ?? {};
     assert.deepEqual(Object.keys(refreshed).toSorted(), [
       "canvasCapability",

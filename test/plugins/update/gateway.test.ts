@@ -13,6 +13,7 @@ import updatePlugin from "../../../plugins/update/plugin.ts";
 import configPlugin from "../../../plugins/config/plugin.ts";
 import { root } from "../../checkout.ts";
 import { directory } from "../../directory.ts";
+import { publishedViolations } from "../../published.ts";
 import { fakeNpm } from "./scene.ts";
 
 describe("update.run of a gateway inside another program", () => {
@@ -28,6 +29,20 @@ describe("update.run of a gateway inside another program", () => {
     assert.deepEqual(file.payload, done.sentinel.payload);
     const { updateAvailable: known, checkedAt } = await client.call(update.check, {});
     assert.deepEqual([known, checkedAt, "updateAvailable" in client.hello.snapshot], [null, null, false]);
+  });
+
+  it("reports the last update of this process in update.status, which checks nothing", async (t) => {
+    const config = { update: { channel: "beta", auto: { enabled: true } } };
+    const { client } = await testGateway(t, { plugins: [updatePlugin, configPlugin], config });
+    const before = await client.call(update.status, {});
+    const known = { updateAvailable: null, effectiveChannel: "beta", schedule: { channel: "beta", autoEnabled: true } };
+    assert.deepEqual(before, { sentinel: null, ...known });
+    await client.call(update.run, { dryRun: true });
+    assert.equal((await client.call(update.status, {})).sentinel, null);
+    const { sentinel } = await client.call(update.run, {});
+    const after = await client.call(update.status, {});
+    assert.deepEqual(after, { sentinel: sentinel.payload, ...known });
+    assert.deepEqual(publishedViolations("UpdateStatusResult", after), []);
   });
 
   it("stores nothing in a dry run, and logs the note if no plugin stores notes", async (t) => {
