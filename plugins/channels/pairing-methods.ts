@@ -1,10 +1,17 @@
 /** Handlers of `channels.pairing.*`. */
 import { randomUUID } from "node:crypto";
-import type { Handlers } from "@svc/sdk";
-import type { channelPairing } from "@svc/sdk/channels";
+import { type Contribution, type Handlers, invalidRequest } from "@svc/sdk";
+import type { Channel, channelPairing } from "@svc/sdk/channels";
 import { defaultAccountOf, type ChannelAccounts } from "./accounts/channel-accounts.ts";
 import type { NewText } from "./outbox/outbox-store.ts";
-import { type ApprovedPairing, CODE_MS, type Pairing, type PairingRequest } from "./access/pairing.ts";
+import {
+  type ApprovedPairing,
+  CODE_MS,
+  MAX_PENDING,
+  type Pairing,
+  type PairingRequest,
+  type PendingPairing,
+} from "./access/pairing.ts";
 
 export const LET_IN_TEXT = "You have access now. Write a message to begin.";
 
@@ -30,20 +37,34 @@ export function pairingMethods({
       const channel = params.channel === undefined ? undefined : accounts.chosen(params.channel).id;
       const isWanted = (one: PairingRequest) => channel === undefined || one.channel === channel;
       const [pending, approved] = await Promise.all([pairing.pending(), pairing.approved()]);
+      const waiting = pending.filter(isWanted);
+      const places = accounts
+        .configured()
+        .filter(({ id }) => channel === undefined || id === channel)
+        .flatMap((one) =>
+          accounts.accounts(one).flatMap(({ account, run }) => (run ? accountOf(one, account.id) : [])),
+        );
       return {
-        pending: pending.filter(isWanted).map((one) => ({
+        pending: waiting.map((one) => ({
           ...personOf(one),
           code: one.code,
           requestedAtMs: one.expiresAt - CODE_MS,
           expiresAtMs: one.expiresAt,
         })),
         approved: approved.filter(isWanted).map(viewOf),
+        accounts: places,
+        requests: waiting.map((one) => requestOf(one, accounts.channel(one.channel)?.value.label)),
+        commandOwnerConfigured: true as const,
+        limits: { pendingPerAccount: MAX_PENDING, ttlMs: CODE_MS },
       };
     },
 
-    async approve({ params: { channel, accountId, code, notify = true } }) {
+    async approve({ params: { channel, accountId, code, requestId, notify = true } }) {
+      if (code !== undefined && requestId !== undefined)
+        invalidRequest("code and requestId exclude each other; give one of them");
       const { id, value } = accounts.chosen(channel);
-      const approved = await pairing.approve(id, accountId, code);
+      const given = code ?? requestId ?? invalidRequest("code is missing; see channels.pairing.list");
+      const approved = await pairing.approve(id, accountId, given);
       admitted(approved);
       const { accountId: account, chatId } = approved;
       const place = { channel: id, accountId: account, to: chatId, maxChars: value.capabilities.maxTextChars };
@@ -57,6 +78,26 @@ export function pairingMethods({
       if (removed) revoked();
       return { removed };
     },
+  };
+}
+
+function accountOf({ id, value }: Contribution<Channel>, accountId: string) {
+  return { channel: id, channelLabel: value.label, accountId, notifySupported: true };
+}
+
+function requestOf({ channel, accountId, senderId, senderName, code, expiresAt }: PendingPairing, label = channel) {
+  const createdAt = new Date(expiresAt - CODE_MS).toISOString();
+  return {
+    requestId: code,
+    channel,
+    channelLabel: label,
+    accountId,
+    senderId,
+    senderLabel: senderName || senderId,
+    createdAt,
+    lastSeenAt: createdAt,
+    expiresAt: new Date(expiresAt).toISOString(),
+    notifySupported: true,
   };
 }
 

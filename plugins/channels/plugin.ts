@@ -40,6 +40,7 @@ import { MediaStore } from "./media-store.ts";
 import { createDelivery } from "./outbox/delivery.ts";
 import { type AcceptedMessage, InboundStore } from "./inbound/inbound-store.ts";
 import { createLogout } from "./accounts/logout.ts";
+import { createMessageAction } from "./outbox/message-action.ts";
 import { messageTool } from "./outbox/message-tool.ts";
 import { menuOf } from "./inbound/commands.ts";
 import { OpenStorage } from "./open-storage.ts";
@@ -265,7 +266,7 @@ export default definePlugin({
       }),
     );
     const sending = { accounts, outbox, sessions, agents, media, fetching, clock };
-    gateway.serve(outbound, createSending(sending));
+    gateway.serve(outbound, { ...createSending(sending), ...createMessageAction({ ...sending, signal }) });
     gateway.extend(Tool, "message", messageTool({ ...sending, runs, stateDir: () => host.stateDir, signal }));
 
     let isOpen = false;

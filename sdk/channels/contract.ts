@@ -126,13 +126,43 @@ const Pending = Type.Object({
 });
 const Approved = Type.Object({ ...person, approvedAtMs: Type.Integer({ description: "epoch ms" }) });
 
+/** An account that gives codes to unknown people. */
+const pairingAccount = {
+  channel: NonEmpty,
+  channelLabel: NonEmpty,
+  accountId: NonEmpty,
+  notifySupported: Type.Boolean({ description: "the person can be told that access was given" }),
+};
+const IsoTime = Type.String({ description: "ISO time" });
+
+/** A waiting person, in the form of other clients. */
+const PairingEntry = Type.Object({
+  ...pairingAccount,
+  requestId: Type.String({ minLength: 1, description: "the code" }),
+  senderId: NonEmpty,
+  senderLabel: NonEmpty,
+  createdAt: IsoTime,
+  lastSeenAt: Type.String({ description: "same as `createdAt`: later messages are not recorded" }),
+  expiresAt: IsoTime,
+});
+
 /** Access of unknown people by a code that the owner approves. */
 export const channelPairing = defineContract("channels.pairing", {
   list: {
     summary: "List people who wait for access to a channel, and people who have it",
     scope: "operator.pairing",
     params: Strict({ channel: text }),
-    result: Type.Object({ pending: Type.Array(Pending), approved: Type.Array(Approved) }),
+    result: Type.Object({
+      pending: Type.Array(Pending),
+      approved: Type.Array(Approved),
+      accounts: Type.Array(Type.Object(pairingAccount), { description: "accounts that run" }),
+      requests: Type.Array(PairingEntry, { description: "`pending` in another form" }),
+      commandOwnerConfigured: Type.Literal(true, { description: "chat commands need no owner of their own" }),
+      limits: Type.Object({
+        pendingPerAccount: Type.Integer(),
+        ttlMs: Type.Integer({ description: "milliseconds a code is valid" }),
+      }),
+    }),
   },
   approve: {
     summary: "Give the person with this pairing code access to the agent",
@@ -140,7 +170,8 @@ export const channelPairing = defineContract("channels.pairing", {
     params: Strict({
       channel: NonEmpty,
       accountId: text,
-      code: NonEmpty,
+      code: Type.Optional(NonEmpty),
+      requestId: Type.Optional(Type.String({ minLength: 1, description: "same as `code`; give one of the two" })),
       notify: Type.Optional(Type.Boolean({ description: "send the person a message; default true" })),
     }),
     result: Type.Object({ approved: Approved }),
@@ -282,5 +313,49 @@ export const outbound = defineContract("outbound", {
       isAnonymous: flag,
     }),
     result: Type.Object({ ...sent, pollId: text }),
+  },
+  action: {
+    name: "message.action",
+    summary: "Send a message or a poll to a chat, react to a message, or change a sent one: send, poll, react, edit",
+    scope: "operator.write",
+    params: Strict({
+      channel: NonEmpty,
+      action: Type.String({ minLength: 1, description: "other actions are refused by name" }),
+      params: Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          "of the action. All: `to` or `target`, `accountId`, `threadId`, `dryRun`. send: `message`, `media`, `replyTo`, `silent`. poll: `pollQuestion`, `pollOption`, `pollMulti`, `pollDurationSeconds`, `pollDurationHours`, `pollAnonymous`, `silent`. react: `messageId`, `emoji`, `remove`. edit: `messageId`, `message`. Others are refused if they are set",
+      }),
+      reply: Type.Optional(
+        Strict(
+          { replyToId: NonEmpty, source: Type.Literal("explicit") },
+          { description: "in place of `params.replyTo`" },
+        ),
+      ),
+      accountId: text,
+      sessionKey: Type.Optional(
+        Type.String({ description: "session that records the text; default: the session of the recipient" }),
+      ),
+      agentId: text,
+      senderIsOwner: Type.Optional(
+        Type.Boolean({ description: "changes nothing: the scopes of the connection say what the sender may do" }),
+      ),
+      conversationReadOrigin: Type.Optional(
+        Type.Literal("direct-operator", { description: "changes nothing: no action reads conversations" }),
+      ),
+      idempotencyKey: Type.String({ minLength: 1, description: "send and poll: sent once for each key" }),
+    }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      action: Type.String(),
+      channel: Type.String({ description: "id of the channel" }),
+      accountId: Type.String(),
+      to: Type.String({ description: "in the channel's own notation" }),
+      threadId: text,
+      dryRun: Type.Optional(Type.Literal(true, { description: "checked only; nothing was sent" })),
+      runId: text,
+      messageId: text,
+      chatId: text,
+      pollId: text,
+    }),
   },
 });

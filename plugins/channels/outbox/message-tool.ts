@@ -1,7 +1,7 @@
 /** The tool `message`: an agent or a program sends texts, files and polls on a channel, reacts to messages and changes them. */
 import { createHash } from "node:crypto";
 import { placeOf } from "@svc/kit/files";
-import { type Clock, GatewayError, invalidRequest, type Live, type Static, Strict, Type, unavailable } from "@svc/sdk";
+import { type Clock, GatewayError, invalidRequest, type Live, type Static, Strict, Type } from "@svc/sdk";
 import type { AgentRuns } from "@svc/sdk/agents";
 import {
   defineTool,
@@ -12,10 +12,10 @@ import {
   type ToolResult,
 } from "@svc/sdk/tools";
 import { lastRouteOf } from "./addressing.ts";
+import { checkEdit, edit, react, reactionOf } from "./changing.ts";
 import { type Target, targetOf } from "./message-target.ts";
 import type { ChannelAccounts } from "../accounts/channel-accounts.ts";
 import { loadFiles, MAX_FILES } from "./outgoing-files.ts";
-import { callChannel, editPiece, SendFailure } from "./piece.ts";
 import {
   type CheckedDestination,
   mirrorKeyOf,
@@ -137,28 +137,20 @@ const ACT: Readonly<Record<Action, (sitting: Sitting, sources: MessageToolSource
   },
 
   async react({ params, destination, threadId, context }, sources) {
-    const { emoji = "", remove = false, messageId = ownMessage(destination, context.call) } = params;
-    const { id, value } = destination.contribution;
-    if (value.capabilities.reactions !== true) invalidRequest(`channel ${id} has no reactions`);
-    if (emoji.trim() === "") invalidRequest("emoji required");
+    const { remove = false, messageId = ownMessage(destination, context.call) } = params;
+    const emoji = reactionOf(params.emoji ?? "", destination);
     if (messageId === undefined)
       return invalidRequest("messageId required: this conversation has no message to react to");
-    await onChannel(destination, threadId, sources, async (channel, call) =>
-      channel.react?.({ ...call, messageId, emoji: emoji.trim(), remove }),
-    );
-    return done(`${remove ? "Took back" : "Reacted with"} ${emoji.trim()}.`, { action: "react", messageId });
+    await react({ destination, threadId, messageId }, { emoji, remove }, sources);
+    return done(`${remove ? "Took back" : "Reacted with"} ${emoji}.`, { action: "react", messageId });
   },
 
   async edit({ params, destination, threadId }, sources) {
     const { messageId } = params;
-    const { id, value } = destination.contribution;
-    if (value.capabilities.edits !== true) invalidRequest(`channel ${id} cannot change messages; send another one`);
-    if (messageId === undefined) return invalidRequest("messageId required: the one that `send` returned");
     const text = spoken(params);
-    if (text.length > value.capabilities.maxTextChars)
-      invalidRequest(`a message on ${id} has at most ${value.capabilities.maxTextChars} characters`);
-    const place = { ...addressed(destination), ...(threadId === undefined ? {} : { threadId }) };
-    await editPiece(place, messageId, { text }, sources).catch(refused);
+    checkEdit(text, destination);
+    if (messageId === undefined) return invalidRequest("messageId required: the one that `send` returned");
+    await edit({ destination, threadId, messageId }, text, sources);
     return done("Changed the message.", { action: "edit", messageId });
   },
 };
@@ -211,25 +203,6 @@ function askedOf({ channel, to, accountId, threadId }: Params): ToolAddress {
 /** The message that the run answers, if the call stays in its chat. */
 function ownMessage({ contribution, to }: CheckedDestination, { address }: ToolCall): string | undefined {
   return address?.channel === contribution.id && address.to === to ? address.messageId : undefined;
-}
-
-function addressed({ contribution, accountId, to }: CheckedDestination) {
-  return { channel: contribution.id, accountId, to };
-}
-
-async function onChannel(
-  destination: CheckedDestination,
-  threadId: string | undefined,
-  sources: MessageToolSources,
-  work: Parameters<typeof callChannel<unknown>>[2],
-): Promise<void> {
-  const place = { ...addressed(destination), ...(threadId === undefined ? {} : { threadId }) };
-  await callChannel(place, sources, work).catch(refused);
-}
-
-function refused(error: unknown): never {
-  if (!(error instanceof SendFailure)) throw error;
-  return error.kind === "refused" || error.kind === "gone" ? invalidRequest(error.message) : unavailable(error.message);
 }
 
 /** Whether the text goes to the chat of the conversation: the people there get the reply as well. */

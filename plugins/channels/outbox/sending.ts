@@ -96,7 +96,7 @@ export async function sendOnce(
   return ended?.status === "sent" ? ended : unavailable(ended?.reason ?? "the network has not responded in time");
 }
 
-export function createSending(sources: SendingSources): Handlers<typeof outbound> {
+export function createSending(sources: SendingSources): Omit<Handlers<typeof outbound>, "action"> {
   const { accounts, clock } = sources;
   return {
     async send({ params, principal }) {

@@ -14,6 +14,7 @@ import { CODE_MS, Pairing } from "../../../plugins/channels/access/pairing.ts";
 import { OpenStorage } from "../../../plugins/channels/open-storage.ts";
 import { SEVERAL_IN_MAIN } from "../../../plugins/channels/accounts/status.ts";
 import { LET_IN_TEXT } from "../../../plugins/channels/pairing-methods.ts";
+import { publishedViolations } from "../../published.ts";
 import { able } from "./able.ts";
 import { memoryStorage } from "./memory-storage.ts";
 import { pigeon, textsOf, untilStopped } from "./pigeon.ts";
@@ -59,8 +60,14 @@ describe("a stranger", { timeout: 120_000 }, () => {
 
     const wrong = client.call(channelPairing.approve, { channel: "pigeon", code: "AAAAAAAA" });
     await assert.rejects(wrong, { code: "NOT_FOUND", message: /no pairing code "AAAAAAAA" waits on pigeon/ });
+    const listed = await client.call(channelPairing.list, {});
+    assert.deepEqual(publishedViolations("ChannelsPairingListResult", listed), []);
+    assert.deepEqual(listed.accounts.map(({ channel, accountId }) => [channel, accountId]), [["pigeon", "default"]]); // prettier-ignore
+    assert.deepEqual(listed.requests.map(({ requestId, senderLabel }) => [requestId, senderLabel]), [[code, "Bob"]]); // prettier-ignore
+    const both = client.call(channelPairing.approve, { channel: "pigeon", code, requestId: code });
+    await assert.rejects(both, { code: "INVALID_REQUEST", message: /exclude each other/ });
     const typed = ` ${code.slice(0, 4).toLowerCase()}-${code.slice(4)} `;
-    const { approved: now } = await client.call(channelPairing.approve, { channel: "pigeon", code: typed });
+    const { approved: now } = await client.call(channelPairing.approve, { channel: "pigeon", requestId: typed });
     assert.equal(now.senderId, "bob");
     await until(() => messages.length === 2, "the notice");
     assert.equal(messages[1]?.text, LET_IN_TEXT);
