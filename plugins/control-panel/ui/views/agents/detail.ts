@@ -54,8 +54,9 @@ export function createDetail(parent: ViewContext, id: string): Detail {
         context.call(agents.filesList, { agentId: id }),
         loadSettings(context),
       ]);
-      const row = list.agents.find((agent) => agent.id === files.agentId) ?? { id: files.agentId };
-      const { workspace } = files;
+      const { agentId, workspace } = files;
+      const unlisted = { id: agentId, kind: "agent" as const, workspace };
+      const row = list.agents.find((agent) => agent.id === agentId) ?? unlisted;
       return { row, isDefault: list.defaultId === row.id, workspace, files: files.files, settings };
     },
     { everyMs: 30_000 },

@@ -3,7 +3,7 @@
  * what is not in it yet, and when to read it again.
  */
 import { agentEvent } from "@svc/sdk/agents";
-import { chat, chatEvent } from "@svc/sdk/chat";
+import { chat, chatEvent, sessionMessage, sessionMessages } from "@svc/sdk/chat";
 import { type App, contextFor } from "../../core/app.ts";
 import { createResource } from "../../core/resource.ts";
 import { keepDraft, readDraft } from "./drafts.ts";
@@ -17,8 +17,6 @@ const PAGE = { first: 100, older: 500, tail: 60 } as const;
 const MAX_CHARS = 100_000;
 /** Milliseconds between two reads that events ask for. */
 const MERGE_MS = 250;
-/** Milliseconds between two reads while a reply is in progress: tool events only reach the browser that asked. */
-const WATCH_MS = 3_000;
 
 export interface Conversation {
   readonly key: string;
@@ -313,14 +311,25 @@ export function openConversation({ app, key, signal, changed, ended }: Conversat
     [...runs.values()].some((run) => run.runId !== runId && !over.has(run.runId)) ||
     outgoing.some((one) => one.runId !== runId && one.state === "queued");
 
+  // Messages of channels, and the steps of replies that others asked for, come without an event of their own.
+  context.on(sessionMessage, ({ sessionKey }) => {
+    if (sessionKey === key) refreshSoon();
+  });
+  const follow = () => void context.call(sessionMessages.subscribe, { key }).catch(() => undefined); // the events above still come
+  signal.addEventListener(
+    "abort",
+    () => void context.call(sessionMessages.unsubscribe, { key }).catch(() => undefined), // a closed connection follows nothing
+    { once: true },
+  );
   context.onFresh(() => {
+    follow();
     void refresh();
     for (const message of outgoing) if (message.state === "held") void post(message);
   });
-  context.every(WATCH_MS, () => {
-    if (runs.size > 0) void refresh();
-  });
-  if (context.connection.state.kind === "connected") void refresh();
+  if (context.connection.state.kind === "connected") {
+    follow();
+    void refresh();
+  }
 
   return {
     key,

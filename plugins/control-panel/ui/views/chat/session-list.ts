@@ -1,8 +1,6 @@
-/** The conversations beside the open one. Events move single rows; the whole list is read once, and again after a reconnect. */
+/** The conversations beside the open one. The gateway sends the rows that change; the whole list is read once, and again after a reconnect. */
 import type { Static } from "@svc/sdk";
-import { agentEvent } from "@svc/sdk/agents";
-import { chatEvent } from "@svc/sdk/chat";
-import { type SessionRow, sessions } from "@svc/sdk/sessions";
+import { type SessionRow, sessions, sessionsChanged, sessionsWatch } from "@svc/sdk/sessions";
 import { html, nothing, render, type TemplateResult } from "lit";
 import { Plus } from "lucide";
 import { hrefOf } from "../../core/address.ts";
@@ -22,9 +20,6 @@ export type Session = Static<typeof SessionRow>;
 
 /** Rows that the gateway is asked for at once. */
 const LIMIT = 20_000;
-/** Milliseconds in which changes of rows are collected, and changed rows that are read one by one. */
-const MERGE_MS = 500;
-const MAX_SINGLE = 20;
 
 export interface SessionList {
   readonly element: HTMLElement;
@@ -52,15 +47,12 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
   const element = document.createElement("div");
   element.className = "session-list";
   const known = new Map<string, Session>();
-  const running = new Set<string>();
-  const stale = new Set<string>();
   let items: readonly Session[] = [];
   let defaults: SessionList["defaults"] = { model: null, modelProvider: null };
   let isLoaded = false;
   let error: unknown;
   let search = "";
   let current = "";
-  let planned: ReturnType<typeof setTimeout> | undefined;
 
   const include = { includeDerivedTitles: true, includeGlobal: true, includeUnknown: true };
   const sort = () => {
@@ -68,17 +60,15 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
   };
   const put = (row: Session) => {
     known.set(row.key, row);
-    if (row.hasActiveRun) running.add(row.key);
-    else running.delete(row.key);
     if (row.key === current) saw(row.key, row.updatedAt ?? 0);
   };
 
   async function load(): Promise<void> {
     try {
-      const list = await context.call(sessions.list, { ...include, limit: LIMIT });
+      const { list } = await context.call(sessionsWatch.subscribe, { ...include, limit: LIMIT });
       known.clear();
-      for (const row of list.sessions) put(row);
-      ({ defaults } = list);
+      for (const row of list?.sessions ?? []) put(row);
+      defaults = list?.defaults ?? defaults;
       error = undefined;
       isLoaded = true;
     } catch (failure) {
@@ -100,28 +90,19 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
     changed();
   }
 
-  function touch(key: string): void {
-    stale.add(key);
-    planned ??= setTimeout(() => {
-      planned = undefined;
-      const keys = [...stale];
-      stale.clear();
-      if (context.signal.aborted) return;
-      const work = keys.length > MAX_SINGLE ? load() : Promise.all(keys.map(reload));
-      work.catch(() => undefined); // after the reconnect the whole list is read
-    }, MERGE_MS);
-  }
-
-  context.on(agentEvent, ({ sessionKey, stream, data }) => {
-    const { phase } = data as { readonly phase?: string };
-    if (sessionKey !== undefined && stream === "lifecycle" && phase === "start") touch(sessionKey);
-  });
-  context.on(chatEvent, ({ sessionKey, state }) => {
-    if (state !== "delta") return touch(sessionKey);
-    if (running.has(sessionKey)) return;
-    running.add(sessionKey);
+  context.on(sessionsChanged, ({ sessionKey, session }) => {
+    if (sessionKey === undefined) return void load();
+    if (session) put(session);
+    else known.delete(sessionKey);
+    sort();
     redraw();
+    changed();
   });
+  context.signal.addEventListener(
+    "abort",
+    () => void context.call(sessionsWatch.unsubscribe, {}).catch(() => undefined), // a closed connection has no subscriptions
+    { once: true },
+  );
   context.onFresh(() => void load());
   if (context.connection.state.kind === "connected") void load();
 
@@ -133,7 +114,7 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
 
   const drawn = (row: Session): TemplateResult => {
     const title = titleOf(row);
-    const isRunning = running.has(row.key);
+    const isRunning = row.hasActiveRun === true;
     const isNew = row.key !== current && isUnread(row.key, row.updatedAt ?? 0);
     return html`<a
       class="session-link ${isNew ? "unread" : ""}"
@@ -218,7 +199,7 @@ export function createSessionList({ context, agents, go, create, changed }: Sess
       current = key;
       saw(key, known.get(key)?.updatedAt ?? Date.now());
       redraw();
-      touch(key);
+      if (isLoaded && !known.has(key)) reload(key).catch(() => undefined); // the list does not have it; the conversation says why
     },
     reload,
     forget(key) {
