@@ -242,6 +242,7 @@ export const DETAIL_CODES = {
 
   // Agents and sessions.
   UNKNOWN_AGENT: from("NOT_FOUND", "agents")("No agent with this id is configured.", "svc agents list"),
+  CRON_JOB_NOT_FOUND: from("NOT_FOUND", "cron")("No scheduled job has this id.", "svc cron list --all"),
   UNKNOWN_MODEL: sessions("No configured model matches the reference.", "svc models list"),
   MODEL_NOT_ALLOWED: sessions("The model exists but is not on the allowlist of models.", "svc models list"),
   THINKING_NOT_SUPPORTED: sessions(

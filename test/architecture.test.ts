@@ -218,6 +218,7 @@ it("a domain of the SDK imports only the listed domains, without cycles; type im
     agents: ["heartbeat", "memory", "models", "tools"],
     channels: ["heartbeat", "tools"],
     client: ["protocol"],
+    chat: ["commands", "models", "sessions"],
     commands: ["tools"],
     config: ["gateway"],
     device: ["client"],

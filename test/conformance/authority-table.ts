@@ -32,14 +32,14 @@ export const NODE_METHODS: readonly string[] = [
 /** Choice: methods that the specification does not contain. */
 const OURS: Readonly<Record<Scope, string>> = {
   "operator.read":
-    "agents.files.log agents.files.diff memory.status memory.search models.status models.known panel.pages panel.cards plugins.inspect commands.list agents.prompt.preview memory.files memory.read " +
-    "plugins.list storage.usage files.status update.check webhooks.list webhooks.check webhooks.runs webhooks.run cron.preview ",
-  "operator.write": "media.describe media.transcribe models.test webhooks.try",
-  "operator.approvals": "exec.approval.list",
+    "agents.files.log agents.files.diff memory.status memory.search models.status models.authStatus models.known panel.pages panel.cards plugins.inspect commands.list chat.startup chat.metadata sessions.subscribe sessions.unsubscribe sessions.messages.subscribe sessions.messages.unsubscribe agents.prompt.preview memory.files memory.read " +
+    "sessions.describe sessions.viewers.set plugins.list storage.usage files.status update.check webhooks.list webhooks.check webhooks.runs webhooks.run cron.preview cron.get question.list system.info config.schema.lookup ",
+  "operator.write": "message.action media.describe media.transcribe models.test webhooks.try sessions.create",
+  "operator.approvals": "exec.approval.list plugin.approval.list",
   "operator.pairing":
     "channels.pairing.list channels.pairing.approve channels.pairing.remove device.pair.invite device.pair.rename",
   "operator.admin":
-    "agents.files.restore memory.index memory.write plugins.reload plugins.align plugins.install plugins.update " +
+    "update.status agents.files.restore memory.index memory.write plugins.reload plugins.align plugins.install plugins.update " +
     "plugins.remove plugins.enable plugins.disable plugins.doctor exec.approvals.grants exec.approvals.forget " +
     "models.scan secrets.list cron.cancel storage.clean webhooks.replay webhooks.enable webhooks.disable webhooks.init " +
     "channels.login.start channels.login.next channels.login.cancel skills.add skills.remove " +

@@ -1,7 +1,7 @@
 /**
  * Methods that name something that does not exist fail with `NOT_FOUND`. Spec: README.md, "a missing thing".
  *
- * Not here: methods that create what they name (`sessions.reset`, `sessions.patch`), and those whose documented result reports
+ * Not here: methods that create what they name (`sessions.reset`, settings of `sessions.patch`), and those whose documented result reports
  * that nothing exists (`cron.remove`, `cron.runs`, `sessions.delete`, `sessions.compact`, `chat.history`, lists and usage).
  */
 import assert from "node:assert/strict";
@@ -25,6 +25,8 @@ const named: readonly (readonly [method: string, params: object, message?: RegEx
   ["agents.files.restore", { agentId: "nope", name: "AGENTS.md", version: 1 }],
   ["agents.files.restore", { name: "AGENTS.md", version: 1_000 }],
   ["chat.inject", { sessionKey: "agent:main:nope", message: "x" }],
+  ["config.schema.lookup", { path: "agents.nope" }],
+  ["cron.get", { id: "nope" }, /^Error: unknown cron job id: nope$/],
   ["cron.update", { id: "nope", patch: { enabled: false } }, /^Error: unknown cron job id: nope$/],
   ["cron.update", { jobId: "nope", patch: {} }, /^Error: unknown cron job id: nope$/],
   ["cron.run", { id: "nope" }, /^Error: unknown cron job id: nope$/],
@@ -61,6 +63,9 @@ const named: readonly (readonly [method: string, params: object, message?: RegEx
   ["push.test", { nodeId: "nope" }],
   ["sessions.resolve", { key: "agent:main:nope" }],
   ["sessions.resolve", { sessionId: "nope" }],
+  ["sessions.resolve", { shortId: "01234567" }],
+  ["sessions.create", { agentId: "nope" }],
+  ["sessions.patch", { key: "agent:main:nope", archived: true }],
   ["sessions.usage.timeseries", { key: "agent:main:nope" }],
   ["tools.catalog", { agentId: "nope" }],
   ["webhooks.try", { mapping: "nope", payload: {} }],

@@ -2,15 +2,15 @@
 import { join } from "node:path";
 import type { Method } from "@svc/sdk";
 import { agents, files } from "@svc/sdk/agents";
-import { execApproval, execApprovals } from "@svc/sdk/approvals";
+import { execApproval, execApprovals, pluginApproval, question } from "@svc/sdk/approvals";
 import { browser } from "@svc/sdk/browser";
 import { channelLogin, channelPairing, channels, outbound, webLogin } from "@svc/sdk/channels";
-import { chat } from "@svc/sdk/chat";
+import { chat, sessionMessages } from "@svc/sdk/chat";
 import { commands } from "@svc/sdk/commands";
 import { config } from "@svc/sdk/config";
 import { cron } from "@svc/sdk/cron";
 import { devices } from "@svc/sdk/devices";
-import { gateways, health } from "@svc/sdk/health";
+import { gateways, health, viewers } from "@svc/sdk/health";
 import { heartbeat } from "@svc/sdk/heartbeat";
 import { imports } from "@svc/sdk/import";
 import { logs } from "@svc/sdk/logs";
@@ -22,7 +22,7 @@ import { panel } from "@svc/sdk/panel";
 import { plugins } from "@svc/sdk/plugins";
 import { push } from "@svc/sdk/push";
 import { secrets } from "@svc/sdk/secrets";
-import { sessions } from "@svc/sdk/sessions";
+import { sessions, sessionsWatch } from "@svc/sdk/sessions";
 import { skills } from "@svc/sdk/skills";
 import { tts } from "@svc/sdk/speech";
 import { storage } from "@svc/sdk/storage";
@@ -51,15 +51,29 @@ const ofAgents = {
   memory,
   models,
   outbound,
+  sessionMessages,
   sessions,
   sessionsUsage,
+  sessionsWatch,
   skills,
   tools,
   tts,
   usage,
+  viewers,
   webLogin,
 };
-const ofPeople = { devices, execApproval, execApprovals, nodeCanvas, nodes, push, talk, voicewake };
+const ofPeople = {
+  devices,
+  execApproval,
+  execApprovals,
+  nodeCanvas,
+  nodes,
+  pluginApproval,
+  push,
+  question,
+  talk,
+  voicewake,
+};
 const ofTheHost = {
   config,
   files,
@@ -112,6 +126,16 @@ const QUIETLY = { deleteTranscript: false, emitLifecycleHooks: false };
 const JANUARY = { startDate: "2026-01-01", endDate: "2026-01-31" };
 const LOG_PART = { subsystem: "host", part: "svc-2026-01-31.1.log" };
 
+/** As the newest command line calls it. */
+const act = (params: object) => ({
+  channel: "pigeon",
+  action: "send",
+  params,
+  senderIsOwner: true,
+  conversationReadOrigin: "direct-operator",
+  idempotencyKey: key(),
+});
+
 /** A tenth of a second of silence: 8 kHz, mono, 8 bits. */
 const WAV = Buffer.concat([
   Buffer.from(
@@ -162,6 +186,10 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ ...TO_ANN, channel: "pigeon", accountId: "default", ...MAIN, idempotencyKey: key() }),
   ],
   poll: [], // see `unserved`
+  "message.action": [
+    () => act({ target: "ann", message: "hi", pin: false, silent: true, __sessionKey: "main", __agentId: "main" }),
+    () => ({ ...act({ to: "ann", message: "hi", dryRun: true }), agentId: "main", sessionKey: "main" }),
+  ],
   "channels.login.start": [() => ({ channel: "pigeon" }), () => ({ channel: "pigeon", accountId: "default" })],
   "channels.login.next": [], // see `unserved`
   "channels.login.cancel": [() => ({ loginId: "none" })],
@@ -173,8 +201,14 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "channels.logout": [() => ({ channel: "pigeon" })],
   "chat.history": [
     () => ({ sessionKey: "main" }),
-    () => ({ sessionKey: "main", limit: 1000, ids: true, maxChars: 100_000 }),
+    () => ({ sessionKey: "main", limit: 1000, ids: true, maxChars: 500_000 }),
+    () => ({ sessionKey: "main", agentId: "main", offset: 1, maxBytes: 262_144, inputRunIds: ["none"] }),
   ],
+  "chat.startup": [
+    () => ({ sessionKey: "main" }),
+    () => ({ sessionKey: "main", agentId: "main", limit: 80, maxBytes: 262_144 }),
+  ],
+  "chat.metadata": [() => ({}), () => ({ agentId: "main", sessionKey: "main" })],
   "chat.send": [
     () => ({ sessionKey: "main", message: "echo hi", idempotencyKey: key() }),
     () => ({ sessionKey: "main", message: "/stop", idempotencyKey: key(), deliver: false, timeoutMs: 0 }),
@@ -187,6 +221,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "config.set": [({ hash }) => ({ raw: "{ logging: { level: 'warn' } }", baseHash: hash })],
   "config.patch": [({ hash }) => ({ raw: "{ logging: { level: 'error' } }", baseHash: hash, note: "quieter" })],
   "config.apply": [({ hash }) => ({ raw: "{}", baseHash: hash, restartDelayMs: 60_000 })],
+  "config.schema.lookup": [() => ({ path: "." }), () => ({ path: "agents.list[].model" })],
   "config.schema": [() => ({})],
   "device.pair.list": [() => ({})],
   "device.pair.invite": [() => ({}), () => ({ ttlMs: 60_000 })],
@@ -199,6 +234,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   ],
   "device.token.revoke": [({ deviceId }) => ({ deviceId, role: "operator" })],
   "device.pair.remove": [({ deviceId }) => ({ deviceId })],
+  "plugin.approval.list": [() => ({})],
+  "question.list": [() => ({})],
   "exec.approval.list": [() => ({}), () => ({ limit: 1 })],
   "exec.approval.request": [
     () => ({ command: "true", timeoutMs: 1 }),
@@ -247,6 +284,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   status: [() => undefined, () => ({})],
   "gateways.list": [() => ({})],
   "files.status": [() => ({})],
+  "system.info": [() => ({})],
   "system-presence": [() => undefined],
   "system-event": [
     () => ({ text: "the door is open" }),
@@ -278,7 +316,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ ...LOG_PART, cursor: 0, limit: 10, maxBytes: 1_000, level: "info" }),
     () => ({ before: 0, text: "x" }),
   ],
-  "models.list": [() => undefined, () => ({})],
+  "models.list": [() => undefined, () => ({}), () => ({ agentId: "main", view: "all" })],
+  "models.authStatus": [() => undefined],
   "models.status": [() => undefined],
   "models.known": [() => ({})],
   "models.scan": [() => ({})],
@@ -369,14 +408,38 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
       search: "m",
       cursor: "1 agent:main:main",
     }),
+    () => ({ offset: 1, archived: "all" }),
   ],
+  "sessions.subscribe": [() => undefined, () => ({ limit: 5, includeDerivedTitles: true })],
+  "sessions.unsubscribe": [() => ({})],
+  "sessions.messages.subscribe": [() => ({ key: "main" }), () => ({ key: "main", agentId: "main" })],
+  "sessions.messages.unsubscribe": [() => ({ key: "main" })],
+  "sessions.describe": [
+    () => ({ key: "main", agentId: "main" }),
+    () => ({ key: "no-such", includeDerivedTitles: true, includeLastMessage: true }),
+  ],
+  "sessions.create": [
+    () => ({}),
+    () => ({ key: key(), agentId: "main", label: key(), parentSessionKey: "main", message: "hello" }),
+  ],
+  "sessions.viewers.set": [() => ({ sessionKeys: ["main"], agentId: "main" }), () => ({ sessionKeys: [] })],
   "sessions.preview": [() => ({ keys: ["main", "no-such"], limit: 3, maxChars: 20 })],
-  "sessions.resolve": [() => ({ key: "main" })],
-  "sessions.patch": [() => ({ ...LOW, label: key() }), () => ({ ...LOW, thinkingLevel: null })],
+  "sessions.resolve": [
+    () => ({ key: "main" }),
+    () => ({ reference: { key: "no-such" }, allowMissing: true }),
+    () => ({ shortId: "0123456789abcdef", allowMissing: true }),
+  ],
+  "sessions.patch": [
+    () => ({ ...LOW, label: key() }),
+    () => ({ ...LOW, thinkingLevel: null }),
+    () => ({ ...LOW, unread: false }),
+  ],
   "sessions.compact": [() => ({ key: "main" }), () => ({ key: "main", maxLines: 1 })],
   "sessions.usage": [
     () => ({}),
     () => ({ key: "main", ...JANUARY, mode: "utc", limit: 3, top: 1, includeContextWeight: true }),
+    () => ({ agentId: "main", mode: "specific", timeZone: "Europe/Berlin" }),
+    () => ({ agentScope: "all" }),
   ],
   "sessions.usage.timeseries": [() => ({ key: "main" })],
   "sessions.usage.logs": [() => ({ key: "main", limit: 5 })],
@@ -388,6 +451,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "skills.update": [() => ({ skillKey: "sample", enabled: true, apiKey: "", env: { SAMPLE: "" } })],
   "skills.add": [() => ({ source: join(root, "plugins/skills/bundled/git-summary") })],
   "skills.remove": [], // see `unserved`
+  "update.status": [() => ({})],
   "update.check": [() => ({})],
   "cron.status": [() => ({})],
   "cron.list": [
@@ -396,6 +460,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ includeDisabled: true }),
     ({ cronJobId }) => ({ id: cronJobId }),
   ],
+  "cron.get": [({ cronJobId }) => ({ id: cronJobId }), ({ cronJobId }) => ({ jobId: cronJobId })],
   "cron.add": [
     () => ({
       name: "sample",
@@ -414,7 +479,14 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "cron.runs": [
     () => ({}),
     ({ cronJobId }) => ({ id: cronJobId, limit: 5, offset: 0, statuses: ["ok", "error"], deliveryStatus: "unknown" }),
-    () => ({ scope: "all", status: "skipped", deliveryStatuses: ["delivered"], query: "x", sortDir: "asc" }),
+    () => ({
+      agentId: "main",
+      scope: "all",
+      status: "skipped",
+      deliveryStatuses: ["delivered"],
+      query: "x",
+      sortDir: "asc",
+    }),
   ],
   "import.kinds": [() => ({})],
   "import.take": [

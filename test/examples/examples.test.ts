@@ -50,7 +50,7 @@ describe("examples/trimmed-gateway", () => {
     assert.equal(plugins, "clock, models, provider-offline");
     const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
     const client = await connect({ url, token });
-    assert.deepEqual(client.hello.features.methods.toSorted(), ["clock.now", "models.list"]);
+    assert.deepEqual(client.hello.features.methods.toSorted(), ["clock.now", "models.authStatus", "models.list"]);
     await assert.rejects(client.request("sessions.list"), /provided by plugin sessions, which is not enabled/);
     await client.close();
     child.kill("SIGTERM");
@@ -63,7 +63,7 @@ describe("examples/trimmed-gateway", () => {
     });
     t.after(() => gateway.kill());
     await using client = await gateway.connect();
-    assert.deepEqual(client.hello.features.methods, ["models.list"]);
+    assert.deepEqual(client.hello.features.methods, ["models.list", "models.authStatus"]);
     assert.equal((await client.call(models.list, {})).models.length, 1);
   });
 });

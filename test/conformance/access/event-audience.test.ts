@@ -11,6 +11,7 @@ import * as health from "@svc/sdk/health";
 import * as heartbeat from "@svc/sdk/heartbeat";
 import * as nodes from "@svc/sdk/nodes";
 import * as protocol from "@svc/sdk/protocol";
+import * as sessions from "@svc/sdk/sessions";
 import * as talk from "@svc/sdk/talk";
 import { testGateway } from "@svc/sdk/testing";
 import * as update from "@svc/sdk/update";
@@ -24,6 +25,8 @@ const AUDIENCES: Readonly<Record<string, readonly [hearers: Hearers, formerly?: 
   "connect.challenge": ["all"],
   agent: ["operator.read", "formerly"],
   chat: ["operator.read", "formerly"],
+  "session.message": ["operator.read"], // only ever sent to connections that asked for it
+  "sessions.changed": ["operator.read"], // likewise
   presence: ["all"],
   tick: ["all"],
   shutdown: ["all"],
@@ -42,7 +45,7 @@ const AUDIENCES: Readonly<Record<string, readonly [hearers: Hearers, formerly?: 
   "voicewake.changed": ["all"],
 };
 
-const MODULES = [agents, approvals, chat, cron, devices, health, heartbeat, nodes, protocol, talk, update];
+const MODULES = [agents, approvals, chat, cron, devices, health, heartbeat, nodes, protocol, sessions, talk, update];
 const isEvent = (value: unknown): value is EventSpec =>
   typeof value === "object" && value !== null && "payload" in value && "summary" in value && "name" in value;
 const EVENTS = MODULES.flatMap((module) => Object.values(module as Record<string, unknown>).filter(isEvent));
@@ -81,7 +84,13 @@ describe("the audience of an event", () => {
           const broadcaster = new Broadcaster({ formerlyForAll: () => toAll });
           const heard = new Set<number>();
           EVERYBODY.forEach((one, index) =>
-            broadcaster.add({ ...one, id: String(index), resumes: false, deliver: () => void heard.add(index) }),
+            broadcaster.add({
+              ...one,
+              id: String(index),
+              generation: protocol.OLDEST,
+              resumes: false,
+              deliver: () => void heard.add(index),
+            }),
           );
           const connections = isNamed ? { connections: EVERYBODY.map((_, index) => String(index)) } : {};
           broadcaster.publish(event, {}, connections);

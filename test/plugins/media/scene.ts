@@ -115,6 +115,7 @@ export function modelsOf(
   return {
     list: () =>
       all.map(({ provider, id, name, input }) => ({ provider, id, name, ...(input ? { input: [...input] } : {}) })),
+    choices: () => [],
     resolve: (ref) =>
       all.find(({ provider, id }) => ref === undefined || [id, `${provider}/${id}`].includes(ref)) ??
       notFound("no such model"),
