@@ -47,10 +47,15 @@ export default definePlugin({
 
     gateway.serve(chat, {
       ...createHistory({ sessions, runs, models, info }),
-      metadata: async ({ principal }) => ({
-        ...(models.get() ? await gateway.call(catalogue.list, {}, { principal }) : { models: [] }),
-        ...(chatCommands.get() ? await gateway.call(menu.list, {}, { principal }) : { commands: [] }),
-      }),
+      async metadata({ params: { agentId, sessionKey }, principal }) {
+        const agent = agentId ?? (sessionKey && sessions.agentOf(sessions.canonicalKey(sessionKey)));
+        return {
+          ...(models.get()
+            ? await gateway.call(catalogue.list, agent === undefined ? {} : { agentId: agent }, { principal })
+            : { models: [] }),
+          ...(chatCommands.get() ? await gateway.call(menu.list, {}, { principal }) : { commands: [] }),
+        };
+      },
       send: createSend({ sessions, runs, sent, aborts, commands, chatCommands, speech, clock, log, emitSoon }),
       abort: aborts.handler,
       inject: createInject({ sessions, clock, emit }),

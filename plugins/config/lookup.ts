@@ -46,7 +46,10 @@ function step(from: Place, part: string): Place {
   const next = named ?? other;
   if (next) return { ...next, path: [...from.path, part] };
   const wanted = [...from.path, part].join(".");
-  const meant = nearestName(part, children.map(({ key }) => key)); // prettier-ignore
+  const meant = nearestName(
+    part,
+    children.map(({ key }) => key),
+  );
   const hint = meant === undefined ? "" : ` Did you mean ${[...from.path, meant].join(".")}?`;
   return notFound(`config schema path not found: the configuration has no path "${wanted}".${hint}`);
 }

@@ -133,10 +133,8 @@ export const chat = defineContract("chat", {
     summary: "Get the models and commands for the menus of a chat, as `models.list` and `commands.list` return them",
     scope: "operator.read",
     params: Strict({
-      agentId: Type.Optional(Type.String({ minLength: 1, description: "accepted; every agent has the same ones" })),
-      sessionKey: Type.Optional(
-        Type.String({ minLength: 1, description: "accepted; every session has the same ones" }),
-      ),
+      agentId: Type.Optional(Type.String({ minLength: 1, description: "the tag `default` marks its model" })),
+      sessionKey: Type.Optional(Type.String({ minLength: 1, description: "stands for its agent, without `agentId`" })),
     }),
     result: Type.Object({ models: Type.Array(ModelChoice), commands: Type.Array(CommandEntry) }),
   },

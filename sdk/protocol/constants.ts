@@ -1,6 +1,6 @@
-/** Constants of protocol 3. Without schemas, so that the client, which imports them, stays small and starts quickly. */
+/** Constants of the protocol. Without schemas, so that the client, which imports them, stays small and starts quickly. */
 
-/** Protocol version this gateway speaks. Spec: §9. */
+/** Version that the client of this SDK speaks; `GENERATIONS` has those of the gateway. Spec: §9. */
 export const PROTOCOL = 3;
 
 /** Cap of clients that accept cursors and may resume with one. Choice (spec/README.md "seq"). */

@@ -39,7 +39,7 @@ async function setUp(entry?: { thinkingLevel?: string; verboseLevel?: string }, 
     limits,
     calls,
     history: async (params: object) => served["history"]?.({ params }) as Record<string, unknown>,
-    metadata: async () => served["metadata"]?.({ params: {}, principal: "p" }),
+    metadata: async (params: object = {}) => served["metadata"]?.({ params, principal: "p" }),
   };
 }
 
@@ -74,6 +74,16 @@ describe("chat.metadata", () => {
     assert.deepEqual(calls, [
       ["models.list", {}, { principal: "p" }],
       ["commands.list", {}, { principal: "p" }],
+    ]);
+  });
+
+  it("has the models of the agent, or of the agent of the session", async () => {
+    const { metadata, calls } = await setUp(undefined, { models: { get: () => ({}) } });
+    await metadata({ agentId: "ops", sessionKey: "x" });
+    await metadata({ sessionKey: "x" });
+    assert.deepEqual(calls, [
+      ["models.list", { agentId: "ops" }, { principal: "p" }],
+      ["models.list", { agentId: "main" }, { principal: "p" }],
     ]);
   });
 });
